@@ -2,9 +2,9 @@
 import { Hono } from "hono";
 import { authenticate } from "./access/auth/authenticate.ts";
 import { idempotency } from "./access/idempotency/middleware.ts";
-import { bodyAgain, guardBuiltIn, guardUsers, mountApp, userRouteScope } from "./access/users/app.ts";
+import { replayBody, guardBuiltIn, guardUsers, mountApp, userRouteScope } from "./access/users/app.ts";
 import type { Settings } from "./config.ts";
-import { custom } from "./deployment.ts";
+import { projectExports } from "./deployment.ts";
 import type { App } from "./http/context.ts";
 import {
   crossOrigin,
@@ -15,7 +15,7 @@ import {
   noRoute,
   notFoundPage,
   plainErrors,
-  privateAnswers,
+  privateResponses,
 } from "./http/middleware.ts";
 import { createDoc } from "./http/route.ts";
 import { problemResponse, toProblem } from "./lib/problem.ts";
@@ -35,12 +35,12 @@ export function createApp({ http }: Pick<Settings, "http">): Hono<App> {
   });
   app.notFound(noRoute(app));
 
-  app.use(drainBody, identified, hardening, crossOrigin(http.cors), privateAnswers, plainErrors, authenticate);
+  app.use(drainBody, identified, hardening, crossOrigin(http.cors), privateResponses, plainErrors, authenticate);
   app.use("/api/threads/*", namedThreads);
   app.use(guardUsers(USER_RULES), idempotency);
-  if (custom.app) mountApp(app, custom.app);
+  if (projectExports.app) mountApp(app, projectExports.app);
   app.use(guardBuiltIn);
-  if (custom.app) app.use(bodyAgain);
+  if (projectExports.app) app.use(replayBody);
 
   for (const [path, routes, unless] of MOUNTS) if (!unless || !http[unless]) app.route(path, routes);
   app.get("/openapi.json", createDoc("System")("This description"), openapi(app));

@@ -116,7 +116,7 @@ export interface EvaluatedRun extends Record<string, unknown> {
  */
 export type Evaluator = (run: EvaluatedRun, context: { env: Env }) => unknown;
 
-export interface Custom {
+export interface ProjectExports {
   auth?: UserAuth | Lazy<UserAuth>;
   app?: Hono<HonoEnv>;
   /** What the agent cards of graphs say, by graph id: the members of an assistant's `metadata.a2a`. */
@@ -127,10 +127,11 @@ export interface Custom {
 }
 
 /** The application is mounted before the built-in routes, so its own come first. */
-export const custom: Custom = {};
+export const projectExports: ProjectExports = {};
 
 /** The handlers of the deployment's own `Auth`. Throws a Problem with 503 when its module cannot be loaded: calls are refused. */
-export const authHandlers = async () => (custom.auth && (await loaded(custom.auth, 503)))?.["~handlerCache"];
+export const authHandlers = async () =>
+  (projectExports.auth && (await loaded(projectExports.auth, 503)))?.["~handlerCache"];
 
 // What a project may export as a graph.
 
@@ -142,14 +143,14 @@ export type Graph = Pregel<any, any, any, any, any, any, any, any, any, any, any
 export type ServerRuntime =
   | { accessContext: "threads.create_run"; executionRuntime: { context: unknown } }
   | { accessContext: "assistants.read" | "threads.read" | "threads.update"; executionRuntime: null };
-export type Access = ServerRuntime["accessContext"];
+export type AuthAccess = ServerRuntime["accessContext"];
 
 /**
  * A compiled graph, a `StateGraph` that is not compiled, or an agent of `createAgent` or `createDeepAgent`. The type is
  * structural: the classes of two versions of LangGraph are not assignable to each other.
  */
 /* oxlint-disable typescript/no-explicit-any -- parameters of any graph of any version */
-export type Made = { invoke(...args: any[]): any; stream(...args: any[]): any } | { compile(...args: any[]): any };
+export type MadeGraph = { invoke(...args: any[]): any; stream(...args: any[]): any } | { compile(...args: any[]): any };
 /* oxlint-enable typescript/no-explicit-any */
 
 /**
@@ -160,11 +161,11 @@ export type Made = { invoke(...args: any[]): any; stream(...args: any[]): any } 
 export type GraphFactory = (
   config: LangGraphRunnableConfig | RunnableConfig,
   env: Env & ServerRuntime,
-) => Made | Promise<Made>;
+) => MadeGraph | Promise<MadeGraph>;
 
 /** What a module may export as a graph. */
 // oxlint-disable-next-line typescript/no-explicit-any -- a factory may declare its parameters as it likes
-export type GraphEntry = Made | Promise<Made> | ((...args: any[]) => Made | Promise<Made>);
+export type GraphEntry = MadeGraph | Promise<MadeGraph> | ((...args: any[]) => MadeGraph | Promise<MadeGraph>);
 
 // The deployed graphs by id, filled by createWeir.
 
@@ -225,7 +226,7 @@ export async function redeployed(): Promise<boolean> {
   remove(builtSchemas, last.schemas);
   remove(uis, last.ui);
   remove(settings, last.config);
-  remove(custom, last.own);
+  remove(projectExports, last.own);
   const entries = [last.graphs, last.ui, last.own, { app: last.app }].flatMap((from): unknown[] => Object.values(from));
   const modules = entries.filter((entry) => entry instanceof Lazy).filter(({ spec }) => Lazy.specs.has(spec));
   const results = await Promise.allSettled(modules.map(async (module) => module.get()));

@@ -19,8 +19,8 @@ import {
   noteDeployed,
   type UiFiles,
   uis,
-  type Custom,
-  custom,
+  type ProjectExports,
+  projectExports,
   type BuiltSchemas,
   builtSchemas,
 } from "./deployment.ts";
@@ -45,11 +45,11 @@ export type { EvaluatedRun, Evaluator } from "./deployment.ts";
 export { embeddingsFrom, workersAiEmbeddings } from "./agents/memory/vectors.ts";
 export { TracePartition } from "./traces/partition/object.ts";
 
-export interface WeirOptions extends Omit<Custom, "app"> {
+export interface WeirOptions extends Omit<ProjectExports, "app"> {
   /** By graph id: a graph, what makes one, or a `lazy` module that exports either. */
   graphs: Record<string, GraphEntry | Lazy<GraphEntry>>;
   /** A Hono application whose routes come before the built-in ones. */
-  app?: NonNullable<Custom["app"]> | Lazy<NonNullable<Custom["app"]>>;
+  app?: NonNullable<ProjectExports["app"]> | Lazy<NonNullable<ProjectExports["app"]>>;
   /** UI components by graph id: bundles for browsers, which `weir` makes of the files that langgraph.json names. */
   ui?: Record<string, UiFiles | Lazy<UiFiles>>;
   /** JSON Schemas by graph id, of graphs that are typed only in TypeScript: what `weir schemas` writes. */
@@ -80,14 +80,14 @@ export function createWeir({ graphs: entries, app, config: given = {}, schemas =
   Object.assign(graphs, entries);
   Object.assign(builtSchemas, schemas);
   Object.assign(uis, ui);
-  Object.assign(custom, own);
+  Object.assign(projectExports, own);
   noteDeployed({ graphs: entries, schemas, ui, app, config: read, own });
   let made: ReturnType<typeof createApp> | undefined;
 
   /** A custom application may hold checks of its own, so nothing is answered without it. */
   const loadApp = async () => {
     if (made) return made;
-    if (app) custom.app = await loaded(app, 503);
+    if (app) projectExports.app = await loaded(app, 503);
     return (made ??= createApp(config));
   };
 

@@ -7,7 +7,7 @@ import { agentCards } from "./protocols/a2a/card.ts";
 import { a2a } from "./protocols/a2a/routes.ts";
 import { agui } from "./protocols/agui/routes.ts";
 import { alertRoutes } from "./automation/alerts/routes.ts";
-import { answers, interruptLinks } from "./threads/interrupts/links/routes.ts";
+import { responseLinks, interruptLinks } from "./threads/interrupts/links/routes.ts";
 import { assistants } from "./agents/assistants/routes.ts";
 import { auditTrail } from "./access/audit/routes.ts";
 import { auth } from "./access/auth/routes.ts";
@@ -87,7 +87,7 @@ export const MOUNTS: readonly Mount[] = [
   ["/threads", streaming, "disable_threads"],
   ["/threads", ofThreads, "disable_threads"],
   ["/threads", interruptLinks, "disable_threads"],
-  ["/api/v1", answers, "disable_threads"],
+  ["/api/v1", responseLinks, "disable_threads"],
   ["/threads", threadRuns, "disable_runs"],
   ["/api/v1", activity, "disable_threads"],
   ["/api/threads", streaming, "disable_threads"],

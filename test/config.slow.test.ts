@@ -7,13 +7,13 @@ import { readResource } from "../src/access/oauth/request.ts";
 import { lazy } from "../src/index.ts";
 import { embeddingsFrom } from "../src/agents/memory/vectors.ts";
 import { headersAsConfigurable } from "../src/threads/api/request.ts";
-import { authHandlers, custom } from "../src/deployment.ts";
+import { authHandlers, projectExports } from "../src/deployment.ts";
 import { createWeir } from "../src/index.ts";
 import { newCaller } from "./support/caller.ts";
 
 afterEach(() => {
   Object.assign(settings, { store: undefined, checkpointer: undefined, ...readSettings({}) });
-  custom.auth = undefined;
+  projectExports.auth = undefined;
 });
 
 it("http.configurable_headers says which headers graphs read", () => {

@@ -1,5 +1,5 @@
 /** Calls of a deployment's own API, as the command line makes them. */
-import { Fault } from "./console.ts";
+import { CliFault } from "./console.ts";
 
 /** `globalThis.fetch`; tests give another. */
 export type Fetch = typeof globalThis.fetch;
@@ -26,7 +26,7 @@ export function sendTo({ url, key, workspaceId, fetch = globalThis.fetch }: Omit
     };
     const request = { method, headers, body: body === undefined ? undefined : JSON.stringify(body) };
     return fetch(`${url}${path}`, request).catch((error: unknown) => {
-      throw new Fault(`${url} does not answer. Is the server running?`, { cause: error });
+      throw new CliFault(`${url} does not answer. Is the server running?`, { cause: error });
     });
   };
 }
@@ -42,7 +42,7 @@ export function createApi({ root = "/api/v1", ...options }: ApiOptions) {
     const response = await send(method, root + path, body);
     const text = await response.text();
     if (!response.ok && !accepted.includes(response.status)) {
-      throw new Fault(`${method} ${path} was refused with status ${response.status}: ${readDetail(text)}`);
+      throw new CliFault(`${method} ${path} was refused with status ${response.status}: ${readDetail(text)}`);
     }
     return (text ? JSON.parse(text) : undefined) as T;
   };

@@ -3,8 +3,8 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { AuditEntryWire, AuditRoot } from "../access/audit/verify.ts";
-import { type Verified, verifyAudit } from "../access/audit/verify.ts";
-import { Fault } from "./console.ts";
+import { type ChainVerification, verifyAudit } from "../access/audit/verify.ts";
+import { CliFault } from "./console.ts";
 
 export const usage = `weir audit verify <file> [--roots <file or folder>]
 
@@ -19,9 +19,9 @@ export async function run(argv: string[]): Promise<number> {
   const options = { roots: { type: "string" } } as const;
   const { values, positionals } = parseArgs({ args: argv, allowPositionals: true, options });
   const [verb, file, ...more] = positionals;
-  if (verb !== "verify" || file === undefined || more.length > 0) throw new Fault(usage);
+  if (verb !== "verify" || file === undefined || more.length > 0) throw new CliFault(usage);
   const entries = readLines<AuditEntryWire>(file, "seq");
-  if (entries.length === 0) throw new Fault(`${file} has no entries.`);
+  if (entries.length === 0) throw new CliFault(`${file} has no entries.`);
   const roots =
     values.roots === undefined ? [] : listFiles(values.roots).flatMap((one) => readLines<AuditRoot>(one, "day"));
   const chains = verifyAudit(entries, roots);
@@ -29,7 +29,7 @@ export async function run(argv: string[]): Promise<number> {
   return chains.some(({ faults }) => faults.length > 0) ? 1 : 0;
 }
 
-function describeChain({ workspaceId, entries, first, last, roots, faults }: Verified): string {
+function describeChain({ workspaceId, entries, first, last, roots, faults }: ChainVerification): string {
   const name = workspaceId === null ? "the deployment" : `workspace ${workspaceId}`;
   if (faults.length === 0) return `${name}: ${entries} entries (${first} to ${last}) and ${roots} roots are intact.`;
   return [`${name}: NOT INTACT`, ...faults.map((fault) => `  ${fault}`)].join("\n");
@@ -41,7 +41,7 @@ function listFiles(path: string): string[] {
     const names = readdirSync(path, { recursive: true, encoding: "utf8" });
     return names.filter((name) => name.endsWith(".json")).map((name) => join(path, name));
   } catch {
-    throw new Fault(`${path} cannot be read.`);
+    throw new CliFault(`${path} cannot be read.`);
   }
 }
 
@@ -51,7 +51,7 @@ function readLines<T>(file: string, needed: string & keyof T): T[] {
   try {
     text = readFileSync(file, "utf8");
   } catch {
-    throw new Fault(`${file} cannot be read.`);
+    throw new CliFault(`${file} cannot be read.`);
   }
   return text.split("\n").flatMap((line, place) => {
     if (line.trim() === "") return [];
@@ -61,6 +61,6 @@ function readLines<T>(file: string, needed: string & keyof T): T[] {
     } catch {
       // The same as another value.
     }
-    throw new Fault(`${file}, line ${place + 1}: expected JSON with "${needed}".`);
+    throw new CliFault(`${file}, line ${place + 1}: expected JSON with "${needed}".`);
   });
 }

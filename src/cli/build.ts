@@ -1,9 +1,9 @@
 /** `weir build`: bundles the project into one module, which wrangler then serves or deploys. */
 import { join } from "node:path";
 import { readArguments, ENV } from "./console.ts";
-import { type Bundled, bundler } from "./bundle/bundle.ts";
+import { type Bundle, bundler } from "./bundle/bundle.ts";
 import { BUNDLE } from "./bundle/bundle.ts";
-import { type Generated, generate } from "./project/generate.ts";
+import { type GeneratedConfig, generate } from "./project/generate.ts";
 import { writeWhole } from "./project/project.ts";
 import { findProject, type Project } from "./project/project.ts";
 import { writeSchemas } from "./schemas.ts";
@@ -14,10 +14,10 @@ Bundles the project of dir (default: this folder) into .weir/build, with its con
 
   --env <name>  an environment of the project's wrangler configuration`;
 
-export interface Built extends Generated, Bundled {}
+export interface BuiltProject extends GeneratedConfig, Bundle {}
 
 /** Generates and bundles. Writes the output only on success. Throws a Fault that says what to fix. */
-export async function build(project: Project, options: { env?: string } = {}): Promise<Built> {
+export async function build(project: Project, options: { env?: string } = {}): Promise<BuiltProject> {
   await writeSchemas(project);
   const generated = await generate(project, options);
   const made = await bundler(project);
@@ -31,7 +31,7 @@ export async function build(project: Project, options: { env?: string } = {}): P
 }
 
 /** Puts a bundle where the generated configuration expects it. The same bundle again changes no file. */
-export function writeBundle({ weirDir }: Project, { code, map, exports, modules }: Bundled): void {
+export function writeBundle({ weirDir }: Project, { code, map, exports, modules }: Bundle): void {
   const write = (path: string, content: Uint8Array) => writeWhole(join(weirDir, path), content, undefined, weirDir);
   for (const [path, content] of modules) write(join("build", path), content);
   // wrangler watches the folder of the bundle, so the map is outside that folder: a build is then one change.

@@ -2,8 +2,8 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { FIRST_WORKSPACE_ID } from "./deploy/secrets.ts";
-import { readKnown } from "./deploy/secrets.ts";
-import { Fault } from "./console.ts";
+import { readStoredSecrets } from "./deploy/secrets.ts";
+import { CliFault } from "./console.ts";
 
 /** The options that choose the server and the workspace. */
 export const CONNECTION = { url: { type: "string" }, workspace: { type: "string" } } as const;
@@ -20,7 +20,7 @@ export function connectionFor({ url: given, workspace }: { url?: string; workspa
 }
 
 function readAddress(given = `http://127.0.0.1:${process.env.PORT ?? 8787}`): string {
-  if (!URL.canParse(given)) throw new Fault(`"${given}" is no address. Give one such as https://agent.example.`);
+  if (!URL.canParse(given)) throw new CliFault(`"${given}" is no address. Give one such as https://agent.example.`);
   return new URL(given).origin;
 }
 
@@ -34,7 +34,7 @@ function credentialFor(url: string, workspaceId = FIRST_WORKSPACE_ID): { key?: s
 function knownAdminKey(url: string): string | undefined {
   const weirDir = join(process.cwd(), ".weir");
   const workers = filesIn(join(weirDir, "secrets")).filter((file) => file.endsWith(".json"));
-  const known = workers.map((file) => readKnown(weirDir, file.slice(0, -".json".length)));
+  const known = workers.map((file) => readStoredSecrets(weirDir, file.slice(0, -".json".length)));
   return known.find((one) => one.url === url)?.WEIR_ADMIN_KEY;
 }
 

@@ -34,7 +34,7 @@ export function formatJson(value: unknown, space?: number): string {
 export const printJson = (value: unknown): void => console.log(formatJson(value, 2));
 
 /** An error of the user's project or machine. The command prints its message without a stack and ends with code 1. */
-export class Fault extends Error {
+export class CliFault extends Error {
   override name = "Fault";
 }
 
@@ -50,7 +50,7 @@ export const ENV = { env: { type: "string" } } as const;
 export function readArguments<const T extends NonNullable<ParseArgsConfig["options"]>>(argv: string[], options: T) {
   const { values, positionals } = parseArgs({ args: argv, allowPositionals: true, options });
   const [dir = ".", more] = positionals;
-  if (more !== undefined) throw new Fault(`Unexpected argument "${more}". The command takes one folder.`);
+  if (more !== undefined) throw new CliFault(`Unexpected argument "${more}". The command takes one folder.`);
   return { values, dir };
 }
 
@@ -69,7 +69,7 @@ export function readCount(
   const count = /^\d+$/.test(given) ? Number(given) : 0;
   if (count >= 1 && count <= most) return count;
   const range = most === Number.MAX_SAFE_INTEGER ? "1 or more" : `1 to ${most}`;
-  throw new Fault(`--${name} is "${given}". Give a whole number, ${range}.`);
+  throw new CliFault(`--${name} is "${given}". Give a whole number, ${range}.`);
 }
 
 /** A time as ISO 8601: one that is given so, or this long ago (`30m`). @throws Fault that names the option */
@@ -78,5 +78,7 @@ export function readTime(name: string, given: string, now = Date.now()): string 
   const time = amount === undefined ? Date.parse(given) : now - Number(amount) * (UNITS[unit] ?? 0) * 1_000;
   const isTime = amount !== undefined || /^\d{4}-\d\d-\d\d/.test(given);
   if (isTime && !Number.isNaN(time)) return new Date(time).toISOString();
-  throw new Fault(`--${name} is "${given}". Give a time such as 2027-01-31T12:00:00Z, or how long ago: 30m, 2h or 7d.`);
+  throw new CliFault(
+    `--${name} is "${given}". Give a time such as 2027-01-31T12:00:00Z, or how long ago: 30m, 2h or 7d.`,
+  );
 }

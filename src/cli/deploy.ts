@@ -2,7 +2,7 @@
 import { readArguments, ENV } from "./console.ts";
 import { build } from "./build.ts";
 import type { DeployConfig } from "./deploy/plan.ts";
-import { checkDeploy, refuseToStrand } from "./deploy/check-threads.ts";
+import { checkDeploy, refuseToBlockThreads } from "./deploy/check-threads.ts";
 import { release } from "./deploy/release.ts";
 import { checkExports, checkVersions } from "./doctor.ts";
 import { readEnvironment } from "./project/project.ts";
@@ -34,7 +34,7 @@ export async function run(argv: string[]): Promise<number> {
   for (const warning of [...warnings, ...own.warnings]) console.warn(`  warning  ${warning}`);
   const say = (line: string) => console.log(line);
   if (values.check) return (await checkDeploy(project, built, say)) > 0 ? 1 : 0;
-  if (!values["dry-run"] && !values.force) await refuseToStrand(project, built, say);
+  if (!values["dry-run"] && !values.force) await refuseToBlockThreads(project, built, say);
   await release({
     config: wrangler as DeployConfig,
     configPath: wranglerPath,

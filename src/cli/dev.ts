@@ -2,7 +2,7 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { readArguments, ENV } from "./console.ts";
-import { Fault } from "./console.ts";
+import { CliFault } from "./console.ts";
 import { Dev } from "./dev/loop.ts";
 import { findProject } from "./project/project.ts";
 
@@ -28,7 +28,7 @@ export async function run(argv: string[]): Promise<number> {
   });
   const port = Number(values.port ?? process.env.PORT ?? 8787);
   if (!Number.isInteger(port) || port < 1 || port > 65_535)
-    throw new Fault(`"${values.port ?? process.env.PORT}" is no port.`);
+    throw new CliFault(`"${values.port ?? process.env.PORT}" is no port.`);
   const { weirDir } = await findProject(dir);
   // Earlier versions wrote the admin key into it.
   rmSync(join(weirDir, "wrangler.log"), { force: true });

@@ -2,9 +2,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { build as bundle } from "esbuild";
-import { namedCode, splitSpec } from "./project/langgraph-json.ts";
+import { namedCode, splitCodeSpec } from "./project/langgraph-json.ts";
 import { type Project, findProject } from "./project/project.ts";
-import { readArguments, ENV, Fault } from "./console.ts";
+import { readArguments, ENV, CliFault } from "./console.ts";
 import { build } from "./build.ts";
 import { openAccount } from "./deploy/account.ts";
 import { generate } from "./project/generate.ts";
@@ -44,7 +44,7 @@ async function readExportNames(file: string): Promise<string[] | undefined> {
 export async function missingExports({ root, config }: Project): Promise<string[]> {
   const faults = await Promise.all(
     namedCode(config).map(async ([key, spec]) => {
-      const { file, name } = splitSpec(spec);
+      const { file, name } = splitCodeSpec(spec);
       const path = resolve(root, file);
       const names = existsSync(path) ? await readExportNames(path) : undefined;
       if (!names || names.includes(name)) return [];
@@ -61,7 +61,7 @@ Exits with 1 when a check fails. A missing login is no failure: only \`weir depl
 
   --env <name>  an environment of the project's wrangler configuration`;
 
-export interface Finding {
+export interface DoctorFinding {
   /** What is checked, and what was found. */
   what: string;
   /** What is wrong and what to do. Left out when nothing is. */
@@ -77,7 +77,7 @@ export async function run(argv: string[]): Promise<number> {
 }
 
 /** Each check of the project in `dir`. Checks that can cause later faults come first. */
-async function examine(dir: string, { env }: { env?: string }): Promise<Finding[]> {
+async function examine(dir: string, { env }: { env?: string }): Promise<DoctorFinding[]> {
   const findings = [nodeFinding(process.versions.node)];
   const project = await runCheck(findings, "langgraph.json", () => findProject(dir));
   if (!project) return findings;
@@ -95,34 +95,34 @@ async function examine(dir: string, { env }: { env?: string }): Promise<Finding[
 export function checkVersions(project: Project): void {
   const findings = [nodeFinding(process.versions.node), ...versionFindings(project)];
   const faults = findings.flatMap(({ what, fault }) => (fault ? [`${what}: ${fault}`] : []));
-  if (faults.length > 0) throw new Fault(faults.join("\n"));
+  if (faults.length > 0) throw new CliFault(faults.join("\n"));
 }
 
 /** Throws a Fault where langgraph.json names an export that its file does not have. A build does not notice. */
 export async function checkExports(project: Project): Promise<void> {
   const faults = await missingExports(project);
-  if (faults.length > 0) throw new Fault(faults.join("\n"));
+  if (faults.length > 0) throw new CliFault(faults.join("\n"));
 }
 
 /** Records the check's outcome. A Fault is a finding; any other error is a bug. */
-async function runCheck<T>(findings: Finding[], what: string, check: () => Promise<T>): Promise<T | undefined> {
+async function runCheck<T>(findings: DoctorFinding[], what: string, check: () => Promise<T>): Promise<T | undefined> {
   try {
     const result = await check();
     findings.push({ what });
     return result;
   } catch (error) {
-    if (!(error instanceof Fault)) throw error;
+    if (!(error instanceof CliFault)) throw error;
     findings.push({ what, fault: error.message.replaceAll("\n", "\n        ") });
     return undefined;
   }
 }
 
-export function nodeFinding(version: string): Finding {
+export function nodeFinding(version: string): DoctorFinding {
   return { what: `Node ${version}`, fault: nodeFault(version) };
 }
 
 /** The project's versions of what the package names as peers. */
-function versionFindings({ root }: Project): Finding[] {
+function versionFindings({ root }: Project): DoctorFinding[] {
   return Object.entries(PEERS).map(([name, range]) => {
     const version = installedVersion(root, name);
     const what = `${name} ${version ?? ""}`.trim();
@@ -133,7 +133,7 @@ function versionFindings({ root }: Project): Finding[] {
 }
 
 /** A package with Weir's former name: its command has the same name as Weir's. */
-function formerFindings({ root }: Project): Finding[] {
+function formerFindings({ root }: Project): DoctorFinding[] {
   const former = findFormerPackage(root);
   if (!former) return [];
   const what = `${FORMER_NAME} ${former.version}`;
@@ -148,7 +148,7 @@ async function accountLine(dir: string): Promise<string> {
     const { id } = await openAccount({ cwd: dir });
     return `Cloudflare account ${id}`;
   } catch (error) {
-    if (!(error instanceof Fault)) throw error;
+    if (!(error instanceof CliFault)) throw error;
     return `No Cloudflare account: ${error.message}`;
   }
 }

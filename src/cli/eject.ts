@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readArguments } from "./console.ts";
-import { Fault } from "./console.ts";
+import { CliFault } from "./console.ts";
 import { generate } from "./project/generate.ts";
 import { findProject } from "./project/project.ts";
 import { workerSource } from "./project/worker-source.ts";
@@ -21,7 +21,7 @@ export async function run(argv: string[]): Promise<number> {
   const project = await findProject(dir);
   const { root } = project;
   for (const file of [join(root, WORKER), findWranglerFile(root)])
-    if (file && existsSync(file)) throw new Fault(`${file} exists. Move it away first: eject overwrites nothing.`);
+    if (file && existsSync(file)) throw new CliFault(`${file} exists. Move it away first: eject overwrites nothing.`);
   const { wrangler } = await generate(project);
   // What belongs to the bundle, and paths into the package, are added again by each build.
   const { no_bundle: _1, find_additional_modules: _2, rules: _3, assets: _4, ...rest } = wrangler;

@@ -4,17 +4,17 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import {
-  type Evaluated,
+  type EvaluatorInput,
   type Evaluator,
-  type Score,
+  type EvaluatorScore,
   isMembers,
   containsExpected,
   exactMatch,
   createJudge,
-  read,
-  type Send,
+  readResponse,
+  type SendRequest,
 } from "../agents/evaluation/evaluators.ts";
-import { Fault, formatJson, readCount, printable } from "./console.ts";
+import { CliFault, formatJson, readCount, printable } from "./console.ts";
 import { parseArgs } from "node:util";
 import { runExperiment } from "../agents/evaluation/experiment.ts";
 import { isUuid } from "../lib/uuid.ts";
@@ -27,11 +27,11 @@ import { CONNECTION, connectionFor, CREDENTIAL_HELP } from "./connection.ts";
 export async function loadEvaluators(spec: string): Promise<Evaluator[]> {
   const [, path = spec, name] = /^(.+?\.[cm]?[jt]sx?)(?::([\w$]+))?$/.exec(spec) ?? [];
   const file = resolve(path);
-  if (!existsSync(file)) throw new Fault(`There is no file ${file}.`);
+  if (!existsSync(file)) throw new CliFault(`There is no file ${file}.`);
   const exported = Object.entries(await loadModule(file));
   const chosen = exported.filter(([key, value]) => typeof value === "function" && (name ?? key) === key);
-  if (chosen.length === 0) throw new Fault(`${path} exports no function${name === undefined ? "" : ` "${name}"`}.`);
-  return chosen.map(([key, value]) => toEvaluator(key, value as (given: Evaluated) => unknown));
+  if (chosen.length === 0) throw new CliFault(`${path} exports no function${name === undefined ? "" : ` "${name}"`}.`);
+  return chosen.map(([key, value]) => toEvaluator(key, value as (given: EvaluatorInput) => unknown));
 }
 
 /** The bundle is beside the source, so that packages are found from there. */
@@ -50,7 +50,7 @@ async function loadModule(file: string): Promise<Record<string, unknown>> {
     });
     return (await import(pathToFileURL(outfile).href)) as Record<string, unknown>;
   } catch (error) {
-    throw new Fault(`${file} cannot be loaded: ${error instanceof Error ? error.message : String(error)}`, {
+    throw new CliFault(`${file} cannot be loaded: ${error instanceof Error ? error.message : String(error)}`, {
       cause: error,
     });
   } finally {
@@ -58,7 +58,7 @@ async function loadModule(file: string): Promise<Record<string, unknown>> {
   }
 }
 
-function toEvaluator(name: string, evaluate: (given: Evaluated) => unknown): Evaluator {
+function toEvaluator(name: string, evaluate: (given: EvaluatorInput) => unknown): Evaluator {
   return async (given) => {
     const result: unknown = await evaluate(given);
     const list: unknown[] = isMembers(result) && Array.isArray(result["results"]) ? result["results"] : [result].flat();
@@ -67,7 +67,7 @@ function toEvaluator(name: string, evaluate: (given: Evaluated) => unknown): Eva
 }
 
 /** A number, a boolean, or `{key?, score?, value?, comment?}`, as for LangSmith. @throws Error for anything else */
-function toScore(given: unknown, name: string): Score {
+function toScore(given: unknown, name: string): EvaluatorScore {
   if (typeof given === "number" || typeof given === "boolean") return { key: name, score: given };
   if (!isMembers(given)) throw new Error(`The evaluator ${name} gave neither a score nor an object with one.`);
   const { key = name, score = null, value = null, comment = null } = given;
@@ -170,10 +170,10 @@ export async function run(argv: string[]): Promise<number> {
     },
   });
   const { dataset: datasetName, assistant } = values;
-  if (datasetName === undefined || assistant === undefined) throw new Fault(usage);
+  if (datasetName === undefined || assistant === undefined) throw new CliFault(usage);
   const concurrency = readCount("concurrency", values.concurrency, 4);
   if ((values.judge === undefined) !== (values.criteria === undefined))
-    throw new Fault("--judge needs --criteria, which says what is a good answer, and the other way around.");
+    throw new CliFault("--judge needs --criteria, which says what is a good answer, and the other way around.");
   const connection = connectionFor(values);
   const send = sendTo(connection);
   const evaluators: Evaluator[] = [
@@ -199,13 +199,13 @@ export async function run(argv: string[]): Promise<number> {
   }).catch(asFault);
   const ids = [...(baseline ? [baseline.id] : []), experiment.id];
   const query = new URLSearchParams([...ids.map((id) => ["experiment", id]), ["sort", "change"]]);
-  const comparison = await read<{ experiments: Compared[] }>(
+  const comparison = await readResponse<{ experiments: Compared[] }>(
     send,
     "GET",
     `/api/v1/datasets/${dataset.id}/compare?${String(query)}`,
   ).catch(asFault);
   const now = comparison.experiments.at(-1);
-  if (!now) throw new Fault("The experiment cannot be read.");
+  if (!now) throw new CliFault("The experiment cannot be read.");
   const page = `${connection.url}/console/experiments/${dataset.id}?${String(new URLSearchParams(ids.map((id) => ["experiment", id])))}`;
   if (values.json) console.log(formatJson({ ...comparison, unscored, refused, trouble, url: page }));
   else {
@@ -219,22 +219,26 @@ export async function run(argv: string[]): Promise<number> {
 }
 
 const asFault = (error: unknown): never => {
-  throw new Fault(error instanceof Error ? error.message : String(error), { cause: error });
+  throw new CliFault(error instanceof Error ? error.message : String(error), { cause: error });
 };
 
-async function findDataset(send: Send, given: string): Promise<Named> {
+async function findDataset(send: SendRequest, given: string): Promise<Named> {
   const query = new URLSearchParams(isUuid(given) ? { id: given } : { name: given });
-  const [found] = await read<Named[]>(send, "GET", `/api/v1/datasets?${String(query)}`).catch(asFault);
-  if (!found) throw new Fault(`There is no dataset "${given}".`);
+  const [found] = await readResponse<Named[]>(send, "GET", `/api/v1/datasets?${String(query)}`).catch(asFault);
+  if (!found) throw new CliFault(`There is no dataset "${given}".`);
   return found;
 }
 
 /** The experiment that is compared with: the newest of the dataset unless one is given. */
-async function findBaseline(send: Send, { id, name }: Named, given: string | undefined): Promise<Named | undefined> {
+async function findBaseline(
+  send: SendRequest,
+  { id, name }: Named,
+  given: string | undefined,
+): Promise<Named | undefined> {
   if (given === "none") return undefined;
   const query = new URLSearchParams({ reference_dataset: id, limit: "1" });
   if (given !== undefined) query.set(isUuid(given) ? "id" : "name", given);
-  const [chosen] = await read<Named[]>(send, "GET", `/api/v1/sessions?${String(query)}`).catch(asFault);
-  if (!chosen && given !== undefined) throw new Fault(`The dataset ${name} has no experiment "${given}".`);
+  const [chosen] = await readResponse<Named[]>(send, "GET", `/api/v1/sessions?${String(query)}`).catch(asFault);
+  if (!chosen && given !== undefined) throw new CliFault(`The dataset ${name} has no experiment "${given}".`);
   return chosen;
 }

@@ -2,7 +2,7 @@
 import { parseArgs } from "node:util";
 import { createApi, type Fetch } from "./api.ts";
 import { CONNECTION, connectionFor, CREDENTIAL_HELP } from "./connection.ts";
-import { Fault } from "./console.ts";
+import { CliFault } from "./console.ts";
 
 export const usage = `weir keys create [--name <name>] [--scopes read,write,exports,admin] [--expires <time>]
 weir keys list
@@ -55,7 +55,7 @@ export async function run(argv: string[], fetch: Fetch = globalThis.fetch): Prom
     await call("DELETE", `/api-keys/${encodeURIComponent(id)}`);
     console.log(`${id} is revoked.`);
   } else {
-    throw new Fault(usage);
+    throw new CliFault(usage);
   }
   return 0;
 }

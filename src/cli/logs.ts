@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import { readArguments, ENV } from "./console.ts";
 import { openAccount } from "./deploy/account.ts";
 import type { DeployConfig } from "./deploy/plan.ts";
-import { Fault } from "./console.ts";
+import { CliFault } from "./console.ts";
 import { generate } from "./project/generate.ts";
 import { printable } from "./console.ts";
 import { findProject } from "./project/project.ts";
@@ -32,7 +32,8 @@ export async function run(argv: string[]): Promise<number> {
     for (const line of formatEvent(event)) console.log(line);
   }
   const code = await ended;
-  if (code !== 0) throw new Fault(`The log of ${wrangler.name} could not be opened. Is it deployed in this account?`);
+  if (code !== 0)
+    throw new CliFault(`The log of ${wrangler.name} could not be opened. Is it deployed in this account?`);
   return 0;
 }
 

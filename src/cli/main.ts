@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** The command line: a table of commands. Each module exports `run`, which gives the exit code, and `usage`. */
 import module from "node:module";
-import { Fault } from "./console.ts";
+import { CliFault } from "./console.ts";
 import { printable } from "./console.ts";
 import { nodeFault } from "./project/package.ts";
 import { VERSION } from "./project/package.ts";
@@ -41,9 +41,9 @@ async function main([name, ...argv]: string[]): Promise<number> {
   if (name === "--version" || name === "-v") return print(VERSION);
   if (name === undefined || name === "help" || name === "--help" || name === "-h") return print(overview());
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (!command) throw new Fault(`There is no command "${name}".\n\n${overview()}`);
+  if (!command) throw new CliFault(`There is no command "${name}".\n\n${overview()}`);
   const fault = nodeFault();
-  if (fault) throw new Fault(fault);
+  if (fault) throw new CliFault(fault);
   const { run, usage } = await command.load();
   return argv.includes("--help") || argv.includes("-h") ? print(usage) : run(argv);
 }
@@ -55,7 +55,7 @@ function print(text: string): number {
 
 /** What `parseArgs` refuses is a mistake in the arguments. */
 const isFault = (error: unknown): error is Error =>
-  error instanceof Fault || (error as { code?: string } | null)?.code?.startsWith("ERR_PARSE_ARGS") === true;
+  error instanceof CliFault || (error as { code?: string } | null)?.code?.startsWith("ERR_PARSE_ARGS") === true;
 
 // Node 22.0 does not have it.
 module.enableCompileCache?.();

@@ -4,7 +4,7 @@ import type { ts as TS } from "typescript-json-schema";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { writeWhole, posix, type Project } from "./project/project.ts";
-import { splitSpec } from "./project/langgraph-json.ts";
+import { splitCodeSpec } from "./project/langgraph-json.ts";
 
 // The graphs that a graph has as nodes, read from the source of its file: their types are not in the type of the graph.
 
@@ -25,7 +25,7 @@ interface Added {
 }
 
 /** The deepest graphs that are found. */
-const MOST_LEVELS = 5;
+const MAX_LEVELS = 5;
 
 /** The subgraphs of an exported graph. A node that is a function is among them, since only its type shows what it is. */
 export function subgraphsIn(file: string, text: string, exported: string): Subgraph[] {
@@ -33,7 +33,7 @@ export function subgraphsIn(file: string, text: string, exported: string): Subgr
   const under = (variable: string, path: string[]): Subgraph[] => {
     const owners = findReached(variable, mentions);
     return added
-      .filter(({ owner }) => path.length < MOST_LEVELS && owners.has(owner))
+      .filter(({ owner }) => path.length < MAX_LEVELS && owners.has(owner))
       .flatMap((one) => {
         const own = [...path, one.node];
         return [{ namespace: own.join("|"), variable: one.variable }, ...under(one.variable, own)];
@@ -105,10 +105,10 @@ export interface GraphSource {
 }
 
 export const KINDS = ["input", "output", "state", "config"] as const;
-export type Kind = (typeof KINDS)[number];
+export type SchemaKind = (typeof KINDS)[number];
 
 /** The exported type of a kind of the graph at this place in the list, or of the subgraph at that place in the graph's. */
-export const typeName = (index: number, kind: Kind, subgraph?: number): string =>
+export const typeName = (index: number, kind: SchemaKind, subgraph?: number): string =>
   `${graphName(index, subgraph)}_${kind}`;
 
 const graphName = (index: number, subgraph?: number): string =>
@@ -181,15 +181,15 @@ function schemaTypes(type: string, index: number, subgraph?: number): string[] {
 }
 
 export type JsonSchema = Record<string, unknown>;
-type Kinds = Partial<Record<Kind, JsonSchema>>;
+type SchemasByKind = Partial<Record<SchemaKind, JsonSchema>>;
 /** By graph id; those of its subgraphs by their namespaces. */
-export type Schemas = Record<string, Kinds & { subgraphs?: Record<string, Kinds> }>;
+export type ExtractedSchemas = Record<string, SchemasByKind & { subgraphs?: Record<string, SchemasByKind> }>;
 
 /**
  * The schemas by graph id. A kind that a graph does not declare is left out, as is a graph whose types cannot be read: its
  * schemas are then the names of its channels. Takes seconds, since it checks the project's types.
  */
-export function extractSchemas(project: Project): Schemas {
+export function extractSchemas(project: Project): ExtractedSchemas {
   const graphs = listSources(project);
   if (graphs.length === 0) return {};
   const folder = join(project.weirDir, "schemas");
@@ -202,7 +202,7 @@ export function extractSchemas(project: Project): Schemas {
     file,
   ]);
   if (!generator) return {};
-  const readKinds = (i: number, subgraph?: number): Kinds => {
+  const readKinds = (i: number, subgraph?: number): SchemasByKind => {
     const kinds = KINDS.flatMap((kind) => {
       const name = typeName(i, kind, subgraph);
       const schema = attempt(() => tidy(generator.getSchemaForSymbol(name) as JsonSchema) as JsonSchema);
@@ -218,7 +218,7 @@ export function extractSchemas(project: Project): Schemas {
   return Object.fromEntries(entries.filter(([, kinds]) => Object.keys(kinds).length > 0));
 }
 
-interface Source {
+interface GraphFile {
   id: string;
   /** The path of the graph's file. */
   file: string;
@@ -226,7 +226,7 @@ interface Source {
 }
 
 /** The program of the types, in which the graphs' files also export the types of their subgraphs. */
-function createProgram(project: Project, folder: string, graphs: Source[]) {
+function createProgram(project: Project, folder: string, graphs: GraphFile[]) {
   const { options, fileNames } = ts.parseJsonConfigFileContent(readTsconfig(project, folder), ts.sys, folder);
   const host = ts.createCompilerHost(options);
   const variables = new Map<string, Set<string>>();
@@ -244,9 +244,9 @@ function createProgram(project: Project, folder: string, graphs: Source[]) {
 }
 
 /** The graphs whose modules are TypeScript. */
-function listSources({ root, weirDir, config }: Project): Source[] {
+function listSources({ root, weirDir, config }: Project): GraphFile[] {
   return Object.entries(config.graphs).flatMap(([id, graph]) => {
-    const { file, name } = splitSpec(typeof graph === "string" ? graph : graph.path);
+    const { file, name } = splitCodeSpec(typeof graph === "string" ? graph : graph.path);
     if (!/\.[cm]?tsx?$/.test(file)) return [];
     // With the JavaScript ending every kind of module resolution finds the file.
     const path = resolve(root, file);

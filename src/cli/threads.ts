@@ -1,6 +1,6 @@
 /** `weir threads list`. */
 import { createApi, type Fetch } from "./api.ts";
-import { Fault, readTime, oneLine, printJson, formatTime, cutText, indent, readCount } from "./console.ts";
+import { CliFault, readTime, oneLine, printJson, formatTime, cutText, indent, readCount } from "./console.ts";
 import { parseArgs } from "node:util";
 import { CONNECTION, connectionFor, CREDENTIAL_HELP } from "./connection.ts";
 
@@ -60,7 +60,7 @@ async function find(
 
 function splitPair(text: string): [string, unknown] {
   const at = text.indexOf("=");
-  if (at < 1) throw new Fault(`--metadata is "${text}". Give <key>=<value>.`);
+  if (at < 1) throw new CliFault(`--metadata is "${text}". Give <key>=<value>.`);
   return [text.slice(0, at), text.slice(at + 1)];
 }
 
@@ -191,6 +191,6 @@ export async function run(argv: string[], fetch: Fetch = globalThis.fetch): Prom
   else if (isAbout("show")) await showThread(call, id ?? "", { ...values, chars });
   else if (isAbout("history")) await showHistory(call, id ?? "", { ...values, limit });
   else if (isAbout("runs")) await showRuns(call, id ?? "", { ...values, limit });
-  else throw new Fault(usage);
+  else throw new CliFault(usage);
   return 0;
 }

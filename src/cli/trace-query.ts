@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import { createApi, type Fetch } from "./api.ts";
 import { isUuid } from "../lib/uuid.ts";
 import { CONNECTION, connectionFor } from "./connection.ts";
-import { Fault, readCount, readTime } from "./console.ts";
+import { CliFault, readCount, readTime } from "./console.ts";
 
 const OPTIONS = {
   ...CONNECTION,
@@ -33,7 +33,7 @@ export interface TraceOptions {
 export function readOptions(argv: string[], fetch: Fetch, usage: string) {
   const { values, positionals } = parseArgs({ args: argv, allowPositionals: true, options: OPTIONS });
   const [verb, id, more] = positionals;
-  if (more !== undefined) throw new Fault(usage);
+  if (more !== undefined) throw new CliFault(usage);
   const call = createApi({ ...connectionFor(values), root: "", fetch });
   const limit = (usual: number, most?: number) => readCount("limit", values.limit, usual, most);
   return { verb, id, options: { call, values, limit } satisfies TraceOptions };
@@ -62,13 +62,15 @@ export async function findProjectId({ call, values: { project: given = "default"
   if (found) return found.id;
   const others = await call<Projects>("GET", "/api/v1/sessions?reference_free=true&limit=20");
   const names = others.map(({ name }) => `"${name}"`).join(", ");
-  throw new Fault(`There is no project "${given}". ${names ? `There is ${names}.` : "The workspace has no traces."}`);
+  throw new CliFault(
+    `There is no project "${given}". ${names ? `There is ${names}.` : "The workspace has no traces."}`,
+  );
 }
 
 // Runs of a query, page by page.
 
 /** A run as the second generation of queries gives it, with the fields that are selected. */
-export interface Run {
+export interface ListedRun {
   id: string;
   trace_id: string;
   name: string;
@@ -99,12 +101,12 @@ export async function* readPages(
   call: TraceOptions["call"],
   query: Record<string, unknown>,
   most: number,
-): AsyncGenerator<{ items: Run[]; more: boolean }> {
+): AsyncGenerator<{ items: ListedRun[]; more: boolean }> {
   let cursor: string | null = null;
   let left = most;
   do {
     const body: Record<string, unknown> = { ...query, page_size: Math.min(left, PAGE), ...(cursor && { cursor }) };
-    const page = await call<{ items: Run[]; next_cursor: string | null }>("POST", "/api/v2/runs/query", body);
+    const page = await call<{ items: ListedRun[]; next_cursor: string | null }>("POST", "/api/v2/runs/query", body);
     cursor = page.next_cursor;
     left -= page.items.length;
     yield { items: page.items, more: cursor !== null };
@@ -116,8 +118,8 @@ export async function gatherRuns(
   call: TraceOptions["call"],
   query: Record<string, unknown>,
   most: number,
-): Promise<{ runs: Run[]; more: boolean }> {
-  const runs: Run[] = [];
+): Promise<{ runs: ListedRun[]; more: boolean }> {
+  const runs: ListedRun[] = [];
   let more = false;
   for await (const page of readPages(call, query, most)) {
     runs.push(...page.items);

@@ -2,13 +2,13 @@
 import { once } from "node:events";
 import { createWriteStream } from "node:fs";
 import { finished } from "node:stream/promises";
-import { Fault, formatJson, oneLine, formatTime, readCount, cutText, indent, printJson } from "./console.ts";
+import { CliFault, formatJson, oneLine, formatTime, readCount, cutText, indent, printJson } from "./console.ts";
 import {
   buildQuery,
   type TraceOptions,
   LISTED,
   readPages,
-  type Run,
+  type ListedRun,
   gatherRuns,
   findProjectId,
   readOptions,
@@ -31,7 +31,7 @@ export async function exportTraces(options: TraceOptions): Promise<void> {
   const query = { ...(await buildQuery(options)), selects: EXPORTED };
   const file = values.out === undefined ? undefined : createWriteStream(values.out);
   const cannot = (error: Error) => {
-    throw new Fault(`${values.out} cannot be written: ${error.message}`);
+    throw new CliFault(`${values.out} cannot be written: ${error.message}`);
   };
   if (file) await once(file, "open").catch(cannot);
   let count = 0;
@@ -55,13 +55,13 @@ export async function exportTraces(options: TraceOptions): Promise<void> {
 // A run in one line.
 
 /** What a run took and cost. Empty for what is not known. */
-export function formatFigures({ latency_seconds: seconds, total_tokens: tokens, total_cost: cost }: Run): string {
+export function formatFigures({ latency_seconds: seconds, total_tokens: tokens, total_cost: cost }: ListedRun): string {
   const took = seconds === null ? "" : seconds < 1 ? `${Math.round(seconds * 1_000)} ms` : `${seconds.toFixed(1)} s`;
   return [took, tokens > 0 ? `${tokens} tokens` : "", cost ? `$${cost}` : ""].filter(Boolean).join("  ");
 }
 
 /** A run of a list: when it began, how it ended, and how its inputs begin or what it failed with. */
-export function formatLine(run: Run): string {
+export function formatLine(run: ListedRun): string {
   const { start_time, status, name, id, trace_id, error_preview, inputs_preview } = run;
   const ids = id === trace_id ? trace_id : `${trace_id}  run ${id}`;
   const said = error_preview ? `error: ${error_preview}` : (inputs_preview ?? "");
@@ -93,12 +93,12 @@ export async function showTrace(options: TraceOptions, id: string): Promise<void
   console.log(`\n${formatRun(root, chars)}`);
 }
 
-async function readRun(call: TraceOptions["call"], id: string, selects: string[]): Promise<Run> {
-  return call<Run>("GET", `/api/v2/runs/${encodeURIComponent(id)}?selects=${selects.join(",")}`);
+async function readRun(call: TraceOptions["call"], id: string, selects: string[]): Promise<ListedRun> {
+  return call<ListedRun>("GET", `/api/v2/runs/${encodeURIComponent(id)}?selects=${selects.join(",")}`);
 }
 
 /** A run in the tree: one line, and one more for what it failed with. */
-function formatBranch(run: Run): string {
+function formatBranch(run: ListedRun): string {
   const space = "  ".repeat(run.parent_run_ids?.length ?? 0);
   const { name, run_type, status, id, error_preview } = run;
   const line = [oneLine(name, 60), run_type.toLowerCase(), status.toLowerCase(), formatFigures(run), id];
@@ -106,7 +106,7 @@ function formatBranch(run: Run): string {
   return `${space}${line.filter(Boolean).join("  ")}${error}`;
 }
 
-function formatRun(run: Run, chars: number): string {
+function formatRun(run: ListedRun, chars: number): string {
   const head = [run.name, run.run_type.toLowerCase(), run.status.toLowerCase(), formatTime(run.start_time)];
   const parts = VALUES.flatMap((field) =>
     run[field] === undefined || run[field] === null ? [] : [`${field}:\n${indent(cutText(run[field], chars), "  ")}`],
@@ -119,17 +119,17 @@ function formatRun(run: Run, chars: number): string {
 const PAUSE_MS = 2_000;
 /** How late after its end a trace can arrive and still be shown. */
 const LATE_MS = 300_000;
-const MOST_A_POLL = 1_000;
+const MAX_A_POLL = 1_000;
 /** How often in a row the server may not answer. */
-const MOST_FAILURES = 5;
+const MAX_FAILURES = 5;
 
 export async function tailTraces(given: TraceOptions, signal?: AbortSignal): Promise<void> {
   // The id of the project is read once, and not by each look.
   const options = { ...given, values: { ...given.values, project: await findProjectId(given) } };
-  const show = (run: Run) => console.log(options.values.json ? formatJson(run) : formatLine(run));
+  const show = (run: ListedRun) => console.log(options.values.json ? formatJson(run) : formatLine(run));
   const since = () => new Date(Date.now() - LATE_MS).toISOString();
-  const before = await findEnded(options, "neq(end_time, null)", options.limit(10, MOST_A_POLL));
-  const late = await findEnded(options, `gte(end_time, "${since()}")`, MOST_A_POLL);
+  const before = await findEnded(options, "neq(end_time, null)", options.limit(10, MAX_A_POLL));
+  const late = await findEnded(options, `gte(end_time, "${since()}")`, MAX_A_POLL);
   for (const run of before) show(run);
   const seen = new Map([...before, ...late].map((run) => [run.id, run.end_time ?? ""]));
   let failures = 0;
@@ -137,13 +137,13 @@ export async function tailTraces(given: TraceOptions, signal?: AbortSignal): Pro
     const begin = since();
     for (const [id, end] of seen) if (end < begin) seen.delete(id);
     try {
-      for (const run of await findEnded(options, `gte(end_time, "${begin}")`, MOST_A_POLL)) {
+      for (const run of await findEnded(options, `gte(end_time, "${begin}")`, MAX_A_POLL)) {
         if (!seen.has(run.id)) show(run);
         seen.set(run.id, run.end_time ?? "");
       }
       failures = 0;
     } catch (error) {
-      if (!(error instanceof Fault) || ++failures >= MOST_FAILURES) throw error;
+      if (!(error instanceof CliFault) || ++failures >= MAX_FAILURES) throw error;
     }
   }
 }
@@ -154,7 +154,7 @@ async function waitForNextPoll(signal: AbortSignal | undefined): Promise<boolean
 }
 
 /** The newest traces that meet the condition, the oldest first. */
-async function findEnded(options: TraceOptions, condition: string, most: number): Promise<Run[]> {
+async function findEnded(options: TraceOptions, condition: string, most: number): Promise<ListedRun[]> {
   const query = { ...(await buildQuery(options, condition)), selects: LISTED };
   return (await gatherRuns(options.call, query, most)).runs.toReversed();
 }
@@ -191,7 +191,7 @@ export async function run(argv: string[], fetch: Fetch = globalThis.fetch, signa
   else if (verb === "show" && id !== undefined) await showTrace(options, id);
   else if (verb === "tail" && id === undefined) await tailTraces(options, signal);
   else if (verb === "export" && id === undefined) await exportTraces(options);
-  else throw new Fault(usage);
+  else throw new CliFault(usage);
   return 0;
 }
 

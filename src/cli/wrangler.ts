@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { join, dirname } from "node:path";
-import { Fault } from "./console.ts";
+import { CliFault } from "./console.ts";
 import { tmpdir } from "node:os";
 import { PACKAGE } from "./project/package.ts";
 
@@ -42,7 +42,7 @@ export async function wrangler(args: string[], { cwd, env, onOutput }: WranglerR
   const code = await new Promise<number | null>((resolve, reject) => {
     child.once("error", reject).once("close", resolve);
   });
-  if (code !== 0) throw new Fault(`wrangler ${args.slice(0, 2).join(" ")} failed.\n${all.trim().slice(-4_000)}`);
+  if (code !== 0) throw new CliFault(`wrangler ${args.slice(0, 2).join(" ")} failed.\n${all.trim().slice(-4_000)}`);
   return out;
 }
 

@@ -21,7 +21,7 @@ export function database(binding: D1Database): Database {
  * The calls after which an invocation begins nothing new: what has begun needs some more, and so do the other tasks of the
  * cron trigger.
  */
-const MOST_CALLS = 500;
+const MAX_CALLS = 500;
 
 export interface Allowance {
   /** The bindings, with a database whose calls are counted. */
@@ -31,7 +31,7 @@ export interface Allowance {
 }
 
 /** Counts the calls of one invocation. Each statement of a batch counts as one. */
-export function countCalls(env: Env, most = MOST_CALLS): Allowance {
+export function countCalls(env: Env, most = MAX_CALLS): Allowance {
   let calls = 0;
   const DB = new Proxy(env.DB, {
     get(target, name) {

@@ -30,7 +30,7 @@ export const ReceiverHeaders = v.pipe(
  * The secret that a request gives: itself, or for `HIDDEN` the one that is held for the same receiver.
  * @throws Problem 422 when none is held
  */
-export function keptSecret(given: string, held: string | null | undefined, where: string): string {
+export function resolveSecret(given: string, held: string | null | undefined, where: string): string {
   if (given !== HIDDEN) return given;
   if (held != null) return held;
   throw new Problem(
@@ -40,13 +40,13 @@ export function keptSecret(given: string, held: string | null | undefined, where
 }
 
 /** The same for headers. @throws Problem 422 */
-export function keptHeaders(
+export function resolveHeaders(
   given: Record<string, string> = {},
   held: Record<string, string> | undefined,
   where: string,
 ): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(given).map(([name, value]) => [name, keptSecret(value, held?.[name], `${where}.${name}`)]),
+    Object.entries(given).map(([name, value]) => [name, resolveSecret(value, held?.[name], `${where}.${name}`)]),
   );
 }
 
@@ -57,7 +57,10 @@ export function keptHeaders(
  * When several have the same name, they match in order. When the request has fewer of them than are stored, they match only if
  * their secrets are equal: otherwise a request could give a receiver the secret of another one.
  */
-export function findHeld(given: string[][], held: { names: string[]; secret: unknown }[]): (number | undefined)[] {
+export function findStoredReceivers(
+  given: string[][],
+  held: { names: string[]; secret: unknown }[],
+): (number | undefined)[] {
   const found: (number | undefined)[] = given.map(() => undefined);
   const [taken, unclear] = [new Set<number>(), new Set<number>()];
   const levels = Math.max(0, ...given.map((names) => names.length));

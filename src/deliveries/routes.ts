@@ -16,7 +16,7 @@ import { deleteSecret, findSecret, listSecrets, rotateSecret, type WebhookSecret
 
 const DAY_SECONDS = 24 * 3600;
 /** Each valid secret adds one signature to every delivery. */
-const MOST = 5;
+const MAX_SECRETS = 5;
 
 const RotateSecret = v.strictObject({
   /** Seconds for which the secrets of before still sign. */
@@ -52,8 +52,11 @@ export const webhooks = new Hono<App>()
       const db = database(c.env.DB);
       const now = Date.now();
       const until = now + c.req.valid("json").overlap_seconds * 1000;
-      if (until > now && (await listSecrets(db, workspaceId, now)).length >= MOST) {
-        throw new Problem(409, `A workspace has at most ${MOST} valid secrets. Delete one, or rotate without overlap.`);
+      if (until > now && (await listSecrets(db, workspaceId, now)).length >= MAX_SECRETS) {
+        throw new Problem(
+          409,
+          `A workspace has at most ${MAX_SECRETS} valid secrets. Delete one, or rotate without overlap.`,
+        );
       }
       const secret = newSecret("weir_whsec_");
       const id = await newSecretId(c, (one) => findSecret(db, workspaceId, one));

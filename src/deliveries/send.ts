@@ -7,7 +7,7 @@ import { listSecrets } from "./store.ts";
 import { addressFault } from "../http/addresses.ts";
 import { readWithin } from "../lib/bytes.ts";
 import { logError } from "../lib/log.ts";
-import { callApp, actsFor, type Acting } from "../http/loopback.ts";
+import { callApp, toCaller, type RunPrincipal } from "../http/loopback.ts";
 
 // Signatures of webhooks: a receiver can check who sent a delivery, when, and that its body is unchanged.
 
@@ -47,13 +47,13 @@ function hmac(secret: string, head: string, body: string): string {
 export const REQUEST_TIMEOUT_MS = 20_000;
 
 /** By kind of an effect that reads the thread when it is carried out: the kind of the call that it becomes. */
-export const CALL_OF: Record<string, string> = { webhook: "webhook-call", "task-hook": "task-call" };
+export const DELIVERY_KINDS: Record<string, string> = { webhook: "webhook-call", "task-hook": "task-call" };
 
 /** `Asked`: the questions that the receiver may answer. The sender hands them back with the answer. */
-export interface Call<Asked = unknown> {
+export interface Delivery<Asked = unknown> {
   url: string;
   /** A path of the project's own `app`, called in this server in place of the address, and who calls it. */
-  own?: { path: string; by: Acting };
+  own?: { path: string; by: RunPrincipal };
   /** The id of the delivery: the same at every attempt. */
   delivery: string;
   headers: Record<string, string>;
@@ -65,16 +65,16 @@ export interface Call<Asked = unknown> {
 }
 
 /** Bytes of a receiver's answer that are read. A longer one answers nothing. */
-const ANSWER_LIMIT = 64 * 1024;
+const RESPONSE_LIMIT = 64 * 1024;
 
 /** The call as text. JSON has no raw line break; a body within JSON would be escaped, and megabytes would be copied. */
-export function packCall({ body, ...head }: Call): string {
+export function packDelivery({ body, ...head }: Delivery): string {
   return `${JSON.stringify(head)}\n${body}`;
 }
 
-export function unpackCall<Asked = unknown>(text: string): Call<Asked> {
+export function unpackDelivery<Asked = unknown>(text: string): Delivery<Asked> {
   const end = text.indexOf("\n");
-  return { ...(JSON.parse(text.slice(0, end)) as Omit<Call<Asked>, "body">), body: text.slice(end + 1) };
+  return { ...(JSON.parse(text.slice(0, end)) as Omit<Delivery<Asked>, "body">), body: text.slice(end + 1) };
 }
 
 /** Code of the project may continue after the signal. Other calls do not wait for it. */
@@ -86,28 +86,28 @@ async function withinTime<T>(answer: Promise<T>, signal: AbortSignal): Promise<T
 }
 
 /** The address of a receiver was allowed when it was set, and no longer is. Another attempt changes nothing. */
-export class AddressRefused extends Error {}
+export class ReceiverRefused extends Error {}
 
 /**
  * Signs the call with the secrets of the workspace and sends it.
  * Of a call that asks, gives what the receiver answers as JSON.
- * @throws AddressRefused, and an error when the receiver does not answer with a 2xx status
+ * @throws ReceiverRefused, and an error when the receiver does not answer with a 2xx status
  */
-export async function sendCall(env: Env, workspaceId: string, call: Call): Promise<string | undefined> {
+export async function sendDelivery(env: Env, workspaceId: string, call: Delivery): Promise<string | undefined> {
   const { url, own, delivery, stamp } = call;
   const fault = own ? undefined : addressFault(url, env.ALLOW_PRIVATE_ADDRESSES === "true");
-  if (fault) throw new AddressRefused(`The address of the receiver ${fault}.`);
+  if (fault) throw new ReceiverRefused(`The address of the receiver ${fault}.`);
   const body = stamp ? `${call.body.slice(0, -1)},"${stamp}":"${new Date().toISOString()}"}` : call.body;
   const headers = { ...call.headers, ...(await signedHeaders(env, workspaceId, { delivery, body })) };
   const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS);
   const init: RequestInit = { method: "POST", headers, body, redirect: "manual", signal };
   const response = await (own
-    ? withinTime(callApp(actsFor(env, workspaceId, own.by), own.path, init), signal)
+    ? withinTime(callApp(toCaller(env, workspaceId, own.by), own.path, init), signal)
     : fetch(url, init));
   const isRead = response.ok && call.asked && /^application\/json\b/i.test(response.headers.get("content-type") ?? "");
   // The call has been delivered, also when its answer cannot be read.
   if (isRead) {
-    const answer = await readWithin(response, ANSWER_LIMIT, signal).catch(() => undefined);
+    const answer = await readWithin(response, RESPONSE_LIMIT, signal).catch(() => undefined);
     return answer && new TextDecoder().decode(answer);
   }
   await response.body?.cancel();
@@ -116,11 +116,11 @@ export async function sendCall(env: Env, workspaceId: string, call: Call): Promi
 }
 
 /** The same, for effects without a caller that reads the result: a call whose address is refused is logged and dropped. */
-export async function sendOrDrop(env: Env, workspaceId: string, call: Call): Promise<string | undefined> {
+export async function sendOrDropDelivery(env: Env, workspaceId: string, call: Delivery): Promise<string | undefined> {
   try {
-    return await sendCall(env, workspaceId, call);
+    return await sendDelivery(env, workspaceId, call);
   } catch (error) {
-    if (!(error instanceof AddressRefused)) throw error;
+    if (!(error instanceof ReceiverRefused)) throw error;
     logError(`The call of a receiver is dropped. ${error.message}`, { delivery: call.delivery });
     return undefined;
   }

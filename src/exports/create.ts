@@ -2,7 +2,7 @@
 import { Problem } from "../lib/problem.ts";
 import { checkFilters, requireReadable } from "../traces/partition/read/condition.ts";
 import { findProject } from "../traces/projects/store.ts";
-import type { Deps } from "./deps.ts";
+import type { ExportDeps } from "./deps.ts";
 import { findDestination } from "./destinations/store.ts";
 import { startNext } from "./finish.ts";
 import type { CreateExportInput } from "./schema.ts";
@@ -15,7 +15,7 @@ const HOUR = 3_600_000;
  * @throws Problem 404 for a destination or project that is not the workspace's, 400 for a filter, 429 for a quota.
  */
 export async function createExport(
-  deps: Deps,
+  deps: ExportDeps,
   workspaceId: string,
   input: CreateExportInput,
   id: string = deps.newId(),
@@ -34,7 +34,7 @@ export async function createExport(
   return (await findExport(deps.db, workspaceId, row.id)) ?? row;
 }
 
-async function checkQuota({ db, limits, now }: Deps, workspaceId: string, scheduled: boolean): Promise<void> {
+async function checkQuota({ db, limits, now }: ExportDeps, workspaceId: string, scheduled: boolean): Promise<void> {
   const { recent, schedules } = await countForQuota(db, workspaceId, now() - HOUR);
   if (recent >= limits.exportsPerHour) {
     throw new Problem(429, `A workspace may create ${limits.exportsPerHour} exports an hour. Try again later.`, {
@@ -46,7 +46,7 @@ async function checkQuota({ db, limits, now }: Deps, workspaceId: string, schedu
   }
 }
 
-function newExportRow({ now }: Deps, workspaceId: string, input: CreateExportInput): Omit<ExportRow, "id"> {
+function newExportRow({ now }: ExportDeps, workspaceId: string, input: CreateExportInput): Omit<ExportRow, "id"> {
   const at = now();
   return {
     workspaceId,

@@ -1,15 +1,15 @@
 /** Everything the engine needs of the world, in one parameter: with these under control, a seed controls a whole export. */
 import type { KeySource } from "../access/encryption/keys.ts";
-import { openBlobs } from "../access/encryption/blobs.ts";
+import { openSealedBlobs } from "../access/encryption/blobs.ts";
 import { database, type Database } from "../db/client.ts";
 import type { ObjectStore } from "./s3/store.ts";
 import { resolveColumn, type RunPage } from "../traces/columns.ts";
 import type { TracePartitionRpc } from "../traces/rpc.ts";
 import { tracePartition } from "../traces/stub.ts";
 import type { Texts } from "../traces/columns.ts";
-import type { PayloadField, Place } from "../traces/types.ts";
+import type { PayloadField, PartitionLocation } from "../traces/types.ts";
 import { type OpenDestination, openStore, storeWorld } from "./destinations/open.ts";
-import { type Limits, LIMITS, maxExperiments } from "./limits.ts";
+import { type ExportLimits, LIMITS, maxExperiments } from "./limits.ts";
 import { Slots } from "./slots.ts";
 
 /**
@@ -23,7 +23,7 @@ export interface RunMessage {
 }
 
 /** Steps after which a crash leaves work unfinished. Tests stop the process there. */
-export type Point =
+export type CrashPoint =
   | "claimed"
   | "part uploaded"
   | "before complete"
@@ -34,21 +34,21 @@ export type Point =
   | "after manifest"
   | "before ack";
 
-export interface Deps {
+export interface ExportDeps {
   db: Database;
   keys: KeySource;
-  limits: Limits;
+  limits: ExportLimits;
   slots: Slots;
   maxExperiments: number;
   /** Milliseconds since the epoch. */
   now: () => number;
   newId: () => string;
-  partition(workspaceId: string, place: Place): TracePartitionRpc;
+  partition(workspaceId: string, location: PartitionLocation): TracePartitionRpc;
   /** Returns a payload column, including the payloads in R2. */
   resolve: (page: RunPage, field: PayloadField) => Promise<Texts | undefined>;
   open(destination: OpenDestination): ObjectStore;
   send(sent: ExportMessage, delaySeconds?: number): Promise<void>;
-  at(point: Point): Promise<void>;
+  at(point: CrashPoint): Promise<void>;
   /** Lets the isolate answer other requests. Without timers its event loop takes no new connection. */
   pause: () => Promise<void>;
 }
@@ -57,7 +57,7 @@ export interface Deps {
 const SLOTS = new Slots(LIMITS.runsPerIsolate);
 
 /** The real world of a running Worker. */
-export function createDeps(env: Env): Deps {
+export function createExportDeps(env: Env): ExportDeps {
   const world = storeWorld(env);
   return {
     db: database(env.DB),
@@ -67,8 +67,8 @@ export function createDeps(env: Env): Deps {
     maxExperiments: maxExperiments(env),
     now: () => Date.now(),
     newId: () => crypto.randomUUID(),
-    partition: (workspaceId, place) => tracePartition(env, workspaceId, place),
-    resolve: (page, field) => resolveColumn(openBlobs(env), page, field),
+    partition: (workspaceId, location) => tracePartition(env, workspaceId, location),
+    resolve: (page, field) => resolveColumn(openSealedBlobs(env), page, field),
     open: (destination) => openStore(destination, world),
     send: async (sent, delaySeconds = 0) => {
       await env.EXPORTS.send(sent, { delaySeconds });

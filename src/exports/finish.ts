@@ -4,7 +4,7 @@ import type { Database } from "../db/client.ts";
 import { exportRuns } from "./table.ts";
 import { traceDeletions } from "../traces/projects/table.ts";
 import { type ExportRow, NO_PROGRESS, readProgress } from "./store.ts";
-import type { Deps } from "./deps.ts";
+import type { ExportDeps } from "./deps.ts";
 import { keyBelow } from "./destinations/open.ts";
 import { manifestKey, abortOthers } from "./slice.ts";
 import { allRuns, completeJob, startWaiting, noteLateSeen } from "./ledger/jobs.ts";
@@ -53,7 +53,7 @@ export async function* readDeletions(db: Database, job: ExportRow) {
 const MANIFEST_VERSION = 1;
 
 /** Writes the manifest of an export whose runs are all complete, and completes it. Safe to repeat. */
-export async function finishExport(deps: Deps, job: ExportRow): Promise<void> {
+export async function finishExport(deps: ExportDeps, job: ExportRow): Promise<void> {
   const { store, destination } = await openDestination(deps, job);
   const key = keyBelow(destination.config, manifestKey(job.id));
   const { partBytes } = deps.limits;
@@ -83,7 +83,7 @@ export async function finishExport(deps: Deps, job: ExportRow): Promise<void> {
 }
 
 /** The manifest's text in pieces. An export can have 100,000 runs, and the whole text does not fit in memory. */
-async function* writeManifest({ db }: Deps, job: ExportRow): AsyncGenerator<string> {
+async function* writeManifest({ db }: ExportDeps, job: ExportRow): AsyncGenerator<string> {
   const { rows, bytes } = (await readProgress(db, [job.id])).get(job.id) ?? NO_PROGRESS;
   const head = {
     version: MANIFEST_VERSION,
@@ -137,7 +137,7 @@ async function* listWindows(db: Database, job: ExportRow, late: boolean): AsyncG
 }
 
 /** Starts the workspace's next waiting exports, now that one has ended. */
-export async function startNext(deps: Deps, workspaceId: string): Promise<void> {
+export async function startNext(deps: ExportDeps, workspaceId: string): Promise<void> {
   const started = await startWaiting(deps.db, deps.limits.exportsPerWorkspace, deps.now(), workspaceId);
   for (const exportId of started) await deps.send({ exportId });
 }

@@ -48,7 +48,7 @@ export const LIMITS = {
   timeout: 72 * 3_600_000,
 };
 
-export type Limits = typeof LIMITS;
+export type ExportLimits = typeof LIMITS;
 
 /** Experiments in one `all_experiments` export: 250 unless the deployment says otherwise (specification 8). */
 export function maxExperiments(env: Pick<Env, "EXPORT_MAX_EXPERIMENTS">): number {

@@ -10,7 +10,7 @@ import type { App } from "../http/context.ts";
 import { body, param, query } from "../http/validate.ts";
 import { newOrEarlier } from "../http/idempotent-id.ts";
 import { createExport } from "./create.ts";
-import { type Deps, createDeps } from "./deps.ts";
+import { type ExportDeps, createExportDeps } from "./deps.ts";
 import { destinations } from "./destinations/routes.ts";
 import { startNext } from "./finish.ts";
 import { requirePlan, requireScope } from "./destinations/routes.ts";
@@ -44,7 +44,7 @@ async function requireExport(
 
 async function toWireWithProgress(env: Env, row: ExportRow) {
   const progress = await readProgress(database(env.DB), [row.id]);
-  return toWireExport(row, progress.get(row.id) ?? NO_PROGRESS, await countLate(createDeps(env), row));
+  return toWireExport(row, progress.get(row.id) ?? NO_PROGRESS, await countLate(createExportDeps(env), row));
 }
 
 export const bulkExports = new Hono<App>()
@@ -57,7 +57,7 @@ export const bulkExports = new Hono<App>()
     body(CreateExport),
     async (c) => {
       const { workspaceId } = c.get("principal");
-      const deps = createDeps(c.env);
+      const deps = createExportDeps(c.env);
       const { id, earlier } = await newOrEarlier(c, (one) => findExport(deps.db, workspaceId, one));
       const row = earlier ?? (await createExport(deps, workspaceId, c.req.valid("json"), id));
       const detail = { destination_id: row.destinationId };
@@ -102,7 +102,7 @@ export const bulkExports = new Hono<App>()
     body(PatchExport),
     async (c) => {
       const row = await requireExport(c, c.req.valid("param").id);
-      const deps = createDeps(c.env);
+      const deps = createExportDeps(c.env);
       const cancelled = await cancelExport(deps.db, row.id, deps.now());
       const after = await requireExport(c, row.id);
       if (!cancelled && after.status !== "CANCELLED") {
@@ -134,7 +134,7 @@ export const bulkExports = new Hono<App>()
   });
 
 /** Null for a schedule and for an export that is not complete. Partitions are counted up to 2 seconds ago. */
-async function countLate(deps: Deps, job: ExportRow): Promise<number | null> {
+async function countLate(deps: ExportDeps, job: ExportRow): Promise<number | null> {
   if (job.status !== "COMPLETED") return null;
   const windows = await changedWindows(deps.db, job.id);
   const counts = await inParallel(windows, CONNECTIONS, (window) =>

@@ -4,7 +4,7 @@ import { AnyObject, Count, Id, Time } from "../http/shapes.ts";
 import type { ExportCursor } from "./table.ts";
 import { isoFromMicros } from "../traces/time.ts";
 import { runFolder } from "./slice.ts";
-import type { ExportRow, ExportRunRow, Progress } from "./store.ts";
+import type { ExportRow, ExportRunRow, ExportProgress } from "./store.ts";
 
 const iso = (milliseconds: number | null) => (milliseconds === null ? null : new Date(milliseconds).toISOString());
 
@@ -80,7 +80,7 @@ export const ExportRun = v.pipe(
 /** Specification 2.5, LangSmith's further members, and how far the export has come. Every member is always there. */
 export function toWireExport(
   row: ExportRow,
-  progress: Progress,
+  progress: ExportProgress,
   lateRuns: number | null = null,
 ): v.InferOutput<typeof Export> {
   const ended = progress.runs === 0 ? Number(row.status === "COMPLETED") : progress.completed / progress.runs;

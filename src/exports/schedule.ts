@@ -3,7 +3,7 @@ import { and, eq, getTableColumns, inArray, isNotNull, lte, sql } from "drizzle-
 import type { Database } from "../db/client.ts";
 import { bulkExports } from "./table.ts";
 import { statusesBefore, type ExportRow, countForQuota } from "./store.ts";
-import { type RunMessage, type Deps, createDeps } from "./deps.ts";
+import { type RunMessage, type ExportDeps, createExportDeps } from "./deps.ts";
 import { endOpenRuns } from "./ledger/lease.ts";
 import { startWaiting } from "./ledger/jobs.ts";
 import { HOUR_MICROS } from "../traces/time.ts";
@@ -44,7 +44,7 @@ export async function takeLostRuns(db: Database, sentBefore: number, now: number
 }
 
 /** Runs that have ended with an upload still open and no owner. */
-export async function claimOrphanedUploads(db: Database, now: number): Promise<RunMessage[]> {
+export async function takeOrphanedUploads(db: Database, now: number): Promise<RunMessage[]> {
   return db.all<RunMessage>(sql`
     SELECT ${MESSAGE} FROM export_runs
     WHERE pending IS NOT NULL AND status NOT IN ('CREATED', 'RUNNING', 'COMPLETED')
@@ -87,7 +87,7 @@ export async function dueSchedules(db: Database, nowMicros: number, delay: numbe
 }
 
 /** The next window of a schedule, as an export of its own. Microseconds; `now` in milliseconds. */
-export interface Spawned {
+export interface SpawnedWindow {
   id: string;
   startTime: number;
   endTime: number;
@@ -98,7 +98,7 @@ export interface Spawned {
  * Spawns the export of a schedule's next window and counts it, both or neither. The count guards against a second sweep,
  * the unique index over (schedule, window) against anything else. False when another was first, or it was cancelled.
  */
-export async function spawn(db: Database, schedule: ExportRow, { id, startTime, endTime, now }: Spawned) {
+export async function spawn(db: Database, schedule: ExportRow, { id, startTime, endTime, now }: SpawnedWindow) {
   const active = and(
     eq(bulkExports.id, schedule.id),
     eq(bulkExports.status, "CREATED"),
@@ -166,11 +166,11 @@ export function scheduleWindow(startTime: number, intervalHours: number, k: numb
 
 /** The cron trigger's handler. Any number of sweeps at a time does no harm. */
 export async function schedule(env: Env): Promise<void> {
-  await sweep(createDeps(env));
+  await sweep(createExportDeps(env));
 }
 
 /** Spawns what is due, ends what took too long, and sends again what got lost. */
-export async function sweep(deps: Deps): Promise<void> {
+export async function sweep(deps: ExportDeps): Promise<void> {
   const { db, limits } = deps;
   const now = deps.now();
   await spawnDue(deps);
@@ -179,12 +179,12 @@ export async function sweep(deps: Deps): Promise<void> {
   const idle = await takeIdleJobs(db, now, now + limits.resendAfter);
   for (const exportId of new Set([...started, ...idle])) await deps.send({ exportId });
   const lost = await takeLostRuns(db, now - limits.resendAfter, now);
-  const orphaned = await claimOrphanedUploads(db, now);
+  const orphaned = await takeOrphanedUploads(db, now);
   for (const message of [...lost, ...orphaned]) await deps.send(message);
 }
 
 /** Spawns the due windows of every active schedule. */
-export async function spawnDue(deps: Deps): Promise<void> {
+export async function spawnDue(deps: ExportDeps): Promise<void> {
   let left = SPAWNED_AT_ONCE;
   for (const due of await dueSchedules(deps.db, deps.now() * 1000, SPAWN_DELAY)) {
     if (left === 0) return;
@@ -193,7 +193,7 @@ export async function spawnDue(deps: Deps): Promise<void> {
 }
 
 /** Spawns the windows of a schedule that are due, oldest first, within the workspace's quota. Returns their number. */
-async function catchUp(deps: Deps, due: ExportRow, most: number): Promise<number> {
+async function catchUp(deps: ExportDeps, due: ExportRow, most: number): Promise<number> {
   const now = deps.now();
   const { recent } = await countForQuota(deps.db, due.workspaceId, now - HOUR_MICROS / 1000);
   const room = Math.min(most, deps.limits.spawnedPerHour - recent);

@@ -11,7 +11,7 @@ import type { PageRequest, RunPage } from "../traces/columns.ts";
 import type { TracePartitionRpc } from "../traces/rpc.ts";
 import { nextShard } from "../traces/projects/partitions.ts";
 import { chosenFields, type ExportField } from "./parquet/columns.ts";
-import type { Deps } from "./deps.ts";
+import type { ExportDeps } from "./deps.ts";
 import { keyBelow, type OpenDestination } from "./destinations/open.ts";
 import { commitSlice, renewLease } from "./ledger/lease.ts";
 import { RunFile } from "./parquet/parquet.ts";
@@ -67,9 +67,9 @@ export interface SliceWork {
  * Exports one slice of a claimed run and commits it. Gives the run as committed.
  * @throws LeaseLost when the run was taken or has ended; StoreError when the store refuses.
  */
-export async function exportSlice(deps: Deps, work: SliceWork): Promise<ExportRunRow> {
+export async function exportSlice(deps: ExportDeps, work: SliceWork): Promise<ExportRunRow> {
   const { run, job, store } = work;
-  const lease = new Lease(deps, run);
+  const lease = new HeldLease(deps, run);
   if (byteLength(run.files) > FILES_BYTES) {
     throw new StoreError(
       "TooManyFiles: the day is too large for one run; choose shorter windows.",
@@ -192,9 +192,9 @@ type ReadPage = (after: ExportCursor | null) => Promise<RunPage | undefined>;
 
 /** Fills a file up to a slice's bounds. The next page is read while this one is encoded. */
 async function fill(
-  { limits, resolve, pause }: Deps,
+  { limits, resolve, pause }: ExportDeps,
   file: RunFile,
-  lease: Lease,
+  lease: HeldLease,
   pages: { first: ExportCursor | null; read: ReadPage },
 ): Promise<Reading & { changes: number }> {
   let cursor = pages.first;
@@ -217,7 +217,7 @@ async function fill(
 }
 
 function readPages(
-  deps: Deps,
+  deps: ExportDeps,
   { run, job }: SliceWork,
   fields: readonly ExportField[],
 ): { first: ExportCursor | null; read: ReadPage } {
@@ -247,7 +247,7 @@ function cursorAfter({ next, changes, moved = [] }: RunPage, before: ExportCurso
   return { ...next, change: changes, ...(Object.keys(all).length > 0 && { moved: all }) };
 }
 
-async function commit(deps: Deps, run: ExportRunRow, { cursor, done, seen, file }: Slice): Promise<ExportRunRow> {
+async function commit(deps: ExportDeps, run: ExportRunRow, { cursor, done, seen, file }: Slice): Promise<ExportRunRow> {
   await deps.at("before commit");
   const shard = done ? await nextShard(deps.db, run.workspaceId, run) : run.shard;
   const reached = shard === run.shard ? { shard, cursor } : { shard: shard ?? run.shard, cursor: null };
@@ -261,11 +261,11 @@ async function commit(deps: Deps, run: ExportRunRow, { cursor, done, seen, file 
 }
 
 /** The owner's side of a lease. */
-class Lease {
+class HeldLease {
   private renewedAt: number;
 
   constructor(
-    private readonly deps: Deps,
+    private readonly deps: ExportDeps,
     private readonly run: ExportRunRow,
   ) {
     this.renewedAt = deps.now();

@@ -32,7 +32,7 @@ export function statusesBefore(next: ExportStatus): ExportStatus[] {
 export type ExportRow = typeof bulkExports.$inferSelect;
 export type ExportRunRow = typeof exportRuns.$inferSelect;
 
-export interface Progress {
+export interface ExportProgress {
   runs: number;
   completed: number;
   rows: number;
@@ -40,7 +40,7 @@ export interface Progress {
   files: number;
 }
 
-export const NO_PROGRESS: Progress = { runs: 0, completed: 0, rows: 0, bytes: 0, files: 0 };
+export const NO_PROGRESS: ExportProgress = { runs: 0, completed: 0, rows: 0, bytes: 0, files: 0 };
 
 interface Slice {
   limit: number;
@@ -86,7 +86,7 @@ export async function listExports(db: Database, workspaceId: string, { limit, of
 }
 
 /** How far exports have come, by id. One that has no runs yet is missing. */
-export async function readProgress(db: Database, exportIds: string[]): Promise<Map<string, Progress>> {
+export async function readProgress(db: Database, exportIds: string[]): Promise<Map<string, ExportProgress>> {
   const rows = await db
     .select({
       id: exportRuns.exportId,

@@ -1,7 +1,7 @@
 /** One step of an export or of an export run, as the ledger says. */
 import { listExperiments } from "../traces/projects/store.ts";
 import { dayBounds, toDay } from "../traces/time.ts";
-import { type Deps, type ExportMessage, createDeps } from "./deps.ts";
+import { type ExportDeps, type ExportMessage, createExportDeps } from "./deps.ts";
 import {
   completeEmptyRuns,
   failJob,
@@ -19,9 +19,9 @@ import { logError } from "../lib/log.ts";
 import { StoreError, UNANSWERED } from "./s3/errors.ts";
 import { finishExport, startNext } from "./finish.ts";
 import {
-  claimNextRun,
-  claimRemains,
-  claimRun,
+  leaseNextRun,
+  leaseRemains,
+  leaseRun,
   failRun,
   forgetRemains,
   INTERRUPTED,
@@ -37,15 +37,15 @@ import * as v from "valibot";
 /** More runs than this do not fit one export; a shorter window does the rest. */
 const MAX_RUNS = 100_000;
 
-export interface Window {
+export interface ExportWindow {
   day: string;
   startTime: number;
   endTime: number;
 }
 
 /** The UTC days of the half-open window [start, end), the first and the last cut to it. Microseconds. */
-export function dayWindows(start: number, end: number): Window[] {
-  const windows: Window[] = [];
+export function dayWindows(start: number, end: number): ExportWindow[] {
+  const windows: ExportWindow[] = [];
   for (let at = start; at < end;) {
     const day = toDay(at);
     const next = Math.min(dayBounds(day).end, end);
@@ -56,7 +56,7 @@ export function dayWindows(start: number, end: number): Window[] {
 }
 
 /** Inserts the runs of an export. Experiments created after the job are included. */
-export async function plan(deps: Deps, job: ExportRow): Promise<void> {
+export async function plan(deps: ExportDeps, job: ExportRow): Promise<void> {
   const projectIds = job.sessionId === null ? await listExperiments(deps.db, job.workspaceId) : [job.sessionId];
   const windows = dayWindows(job.startTime, job.endTime ?? job.startTime);
   if (projectIds.length > deps.maxExperiments) {
@@ -86,13 +86,13 @@ const FIRST_MESSAGES = 4;
 const BUSY_MS = 1_000;
 
 /** Handles one message. Errors of the store are recorded in the ledger; other errors are thrown. */
-export async function advance(deps: Deps, sent: ExportMessage): Promise<void> {
+export async function advance(deps: ExportDeps, sent: ExportMessage): Promise<void> {
   if ("exportId" in sent) await advanceExport(deps, sent.exportId);
   else await advanceRuns(deps, sent.runId);
 }
 
 /** Plans a running export, sends its next runs, or writes its manifest: whichever is due. */
-async function advanceExport(deps: Deps, id: string): Promise<void> {
+async function advanceExport(deps: ExportDeps, id: string): Promise<void> {
   const job = await findJob(deps.db, id);
   if (job?.status !== "RUNNING") return;
   try {
@@ -104,7 +104,7 @@ async function advanceExport(deps: Deps, id: string): Promise<void> {
   }
 }
 
-export async function noteJobFailure(deps: Deps, job: ExportRow, error: unknown): Promise<void> {
+export async function noteJobFailure(deps: ExportDeps, job: ExportRow, error: unknown): Promise<void> {
   const reason = describeFailure(error);
   if (isPermanent(error) || job.retries >= deps.limits.retries) {
     await failJob(deps.db, job.id, reason, deps.now());
@@ -115,7 +115,7 @@ export async function noteJobFailure(deps: Deps, job: ExportRow, error: unknown)
 }
 
 /** Sends messages for the next runs of an export, until `most` are on their way or the export has its share of all. */
-async function sendRuns(deps: Deps, job: ExportRow, most = deps.limits.runsPerExport): Promise<void> {
+async function sendRuns(deps: ExportDeps, job: ExportRow, most = deps.limits.runsPerExport): Promise<void> {
   const { destinationId } = job;
   const { inFlight, runsPerExport } = deps.limits;
   const room = { inFlight, runsPerExport: Math.min(most, runsPerExport) };
@@ -128,9 +128,9 @@ async function sendRuns(deps: Deps, job: ExportRow, most = deps.limits.runsPerEx
  * Exports a run, and then the next ones of its export: most days of a small export take less time than a message does.
  * Ends when none is left, the time is up, or another destination waits.
  */
-async function advanceRuns(deps: Deps, id: string): Promise<void> {
+async function advanceRuns(deps: ExportDeps, id: string): Promise<void> {
   const until = deps.now() + deps.limits.invocation;
-  let run = await claimRun(deps.db, id, deps.now(), deps.now() + deps.limits.lease);
+  let run = await leaseRun(deps.db, id, deps.now(), deps.now() + deps.limits.lease);
   if (!run) return clearEnded(deps, id);
   const { exportId } = run;
   const job = await findJob(deps.db, exportId);
@@ -144,17 +144,17 @@ async function advanceRuns(deps: Deps, id: string): Promise<void> {
       sent = deps.now();
     }
     if (!goesOn) break;
-    run = await claimNextRun(deps.db, exportId, deps.now(), deps.now() + deps.limits.lease);
+    run = await leaseNextRun(deps.db, exportId, deps.now(), deps.now() + deps.limits.lease);
   }
   // The manifest is written now: a message to do it would delay the end of a small export. The sweep repeats a failed attempt.
   if (!(await hasOpenRuns(deps.db, exportId))) await advanceExport(deps, exportId);
 }
 
-const mayContinue = (deps: Deps, { destinationId }: ExportRow, until: number): boolean =>
+const mayContinue = (deps: ExportDeps, { destinationId }: ExportRow, until: number): boolean =>
   deps.now() < until && !deps.slots.isWanted(destinationId, deps.now());
 
 /** Exports slices of a claimed run. True when it is complete; otherwise a message or the sweep continues it. */
-async function exportRun(deps: Deps, job: ExportRow, claimed: ExportRunRow, until: number): Promise<boolean> {
+async function exportRun(deps: ExportDeps, job: ExportRow, claimed: ExportRunRow, until: number): Promise<boolean> {
   let run = claimed;
   if (run.retryNumber > deps.limits.retries) {
     await fail(deps, job, run, INTERRUPTED);
@@ -177,7 +177,7 @@ async function exportRun(deps: Deps, job: ExportRow, claimed: ExportRunRow, unti
   return false;
 }
 
-async function noteRunFailure(deps: Deps, job: ExportRow, run: ExportRunRow, error: unknown): Promise<void> {
+async function noteRunFailure(deps: ExportDeps, job: ExportRow, run: ExportRunRow, error: unknown): Promise<void> {
   const reason = describeFailure(error);
   if (error instanceof StoreError && error.code === UNANSWERED) deps.slots.hung(job.destinationId, deps.now());
   if (isPermanent(error) || run.retryNumber >= deps.limits.retries) return fail(deps, job, run, reason);
@@ -186,15 +186,15 @@ async function noteRunFailure(deps: Deps, job: ExportRow, run: ExportRunRow, err
   await deps.send({ runId: run.id, destinationId: job.destinationId }, deps.limits.retryDelay / 1000);
 }
 
-async function fail(deps: Deps, job: ExportRow, run: ExportRunRow, reason: string): Promise<void> {
+async function fail(deps: ExportDeps, job: ExportRow, run: ExportRunRow, reason: string): Promise<void> {
   await failRun(deps.db, run, reason, deps.now());
   await startNext(deps, job.workspaceId);
 }
 
 /** Aborts the upload that a run left open when it was cancelled, failed or timed out. */
-async function clearEnded(deps: Deps, id: string): Promise<void> {
+async function clearEnded(deps: ExportDeps, id: string): Promise<void> {
   const now = deps.now();
-  const run = await claimRemains(deps.db, id, now, now + deps.limits.lease);
+  const run = await leaseRemains(deps.db, id, now, now + deps.limits.lease);
   const job = run && (await findJob(deps.db, run.exportId));
   if (!job) return;
   try {
@@ -222,7 +222,7 @@ function describeFailure(error: unknown): string {
  * Failed deliveries of a message before it counts as a failed attempt. `max_retries` in wrangler.toml must not be
  * lower.
  */
-const MOST_DELIVERIES = 5;
+const MAX_DELIVERIES = 5;
 
 const MessageShape = v.union([
   v.strictObject({ exportId: v.string() }),
@@ -235,16 +235,16 @@ export const isExportMessage = (message: Message): message is Message<ExportMess
 
 /** Handles messages one after the other. */
 export async function consumeExports(messages: Message<ExportMessage>[], env: Env): Promise<void> {
-  const deps = createDeps(env);
+  const deps = createExportDeps(env);
   for (const message of messages) {
-    if (message.attempts > MOST_DELIVERIES) await noteDeath(deps, message.body);
+    if (message.attempts > MAX_DELIVERIES) await noteDeath(deps, message.body);
     else await handleInTurn(deps, message.body);
     await deps.at("before ack");
     message.ack();
   }
 }
 
-async function handleInTurn(deps: Deps, sent: ExportMessage): Promise<void> {
+async function handleInTurn(deps: ExportDeps, sent: ExportMessage): Promise<void> {
   if ("exportId" in sent) return advance(deps, sent);
   const destination = sent.destinationId ?? sent.runId;
   const wait = deps.slots.take(destination, deps.now());
@@ -260,7 +260,7 @@ async function handleInTurn(deps: Deps, sent: ExportMessage): Promise<void> {
  * Counts a failed attempt of an export whose message failed five times. For a run, the next claim counts the attempt and the
  * sweep sends a new message.
  */
-async function noteDeath(deps: Deps, sent: ExportMessage): Promise<void> {
+async function noteDeath(deps: ExportDeps, sent: ExportMessage): Promise<void> {
   if (!("exportId" in sent)) return;
   const job = await findJob(deps.db, sent.exportId);
   if (job?.status === "RUNNING") await noteJobFailure(deps, job, new StoreError(INTERRUPTED, "Interrupted", false));

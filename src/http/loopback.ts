@@ -21,43 +21,43 @@ export function ownAddress(path: string): URL | undefined {
 // The caller for whom code of the project runs. Its calls to its own server (`new Client()` without a URL) act for the
 // same caller.
 
-export interface Behalf {
+export interface Caller {
   env: Env;
   principal: Principal;
 }
 
-const current = new AsyncLocalStorage<Behalf>();
+const current = new AsyncLocalStorage<Caller>();
 
 /** Runs the project's code on behalf of a caller. */
-export const onBehalf = <T>(behalf: Behalf, code: () => T): T => current.run(behalf, code);
+export const callAs = <T>(caller: Caller, code: () => T): T => current.run(caller, code);
 
-export const behalf = (): Behalf | undefined => current.getStore();
+export const currentCaller = (): Caller | undefined => current.getStore();
 
 /** Requests that the project's code makes in this isolate. No request from outside is among them. */
-const inner = new WeakMap<Request, Principal>();
+const ownRequests = new WeakMap<Request, Principal>();
 
 /** Records that the request is the project's own, on behalf of this principal. */
-export function noteInner(request: Request, principal: Principal): void {
-  inner.set(request, principal);
+export function noteOwnRequest(request: Request, principal: Principal): void {
+  ownRequests.set(request, principal);
 }
 
 /** Requests that only the project's `app` may answer. */
 const forApp = new WeakSet<Request>();
 
 /** Records that only the project's `app` may answer the request, and no built-in route. */
-export function noteForApp(request: Request): void {
+export function reserveForApp(request: Request): void {
   forApp.add(request);
 }
 
 export const isForApp = (request: Request): boolean => forApp.has(request);
 
 /** On whose behalf the project's code makes this request; undefined for a request from outside. */
-export const innerCaller = (request: Request): Principal | undefined => inner.get(request);
+export const principalOfOwnRequest = (request: Request): Principal | undefined => ownRequests.get(request);
 
 type Fetch = (request: Request, env: Env, ctx: ExecutionContext) => Promise<Response>;
 
 /** How many calls of this server to itself may be nested: a run starts a run that starts a run, and so on. */
-export const MOST_NESTED = 10;
+export const MAX_NESTED = 10;
 
 /** The ExecutionContext of a call outside of a request. */
 const context = { waitUntil, passThroughOnException() {}, props: {} } as unknown as ExecutionContext;
@@ -76,8 +76,8 @@ export function installLoopback(fetch: Fetch): void {
 }
 
 /** Calls a path of the project's `app` in this isolate, on behalf of a caller. Built-in routes do not answer it. */
-export async function callApp(on: Behalf, path: string, init: RequestInit): Promise<Response> {
-  return callOwn(on, path, init, noteForApp);
+export async function callApp(on: Caller, path: string, init: RequestInit): Promise<Response> {
+  return callOwn(on, path, init, reserveForApp);
 }
 
 /**
@@ -85,7 +85,7 @@ export async function callApp(on: Behalf, path: string, init: RequestInit): Prom
  * from outside. `note` gets the request before it is made.
  */
 export async function callOwn(
-  on: Behalf,
+  on: Caller,
   path: string,
   init: RequestInit,
   note?: (request: Request) => void,
@@ -94,29 +94,27 @@ export async function callOwn(
   if (!address || !worker) throw new Error(`${path} is no path of this server.`);
   const [fetch, request] = [worker, new Request(address, init)];
   note?.(request);
-  return onBehalf(on, () => call(fetch, request));
+  return callAs(on, () => call(fetch, request));
 }
 
 async function call(fetch: Fetch, request: Request): Promise<Response> {
-  const on = behalf();
+  const on = currentCaller();
   if (!on)
     throw new Error("A Client without a URL works in a run or a request of this server. Give it an apiUrl elsewhere.");
   const { env, principal } = on;
   const depth = (principal.depth ?? 0) + 1;
   // Not 508: the SDK repeats a call that got it.
-  if (depth > MOST_NESTED)
-    return problemResponse(
-      new Problem(409, `Calls of this server to itself are nested more than ${MOST_NESTED} deep.`),
-    );
+  if (depth > MAX_NESTED)
+    return problemResponse(new Problem(409, `Calls of this server to itself are nested more than ${MAX_NESTED} deep.`));
   // The SDK sends a LangSmith key of the environment as X-API-Key automatically. An Authorization header is the
   // project's.
-  if (!request.headers.has("authorization")) noteInner(request, { ...principal, depth });
+  if (!request.headers.has("authorization")) noteOwnRequest(request, { ...principal, depth });
   return fetch(request, env, context);
 }
 
 // A run that calls its own server: with the rights of its user, in its workspace.
 
-export interface Acting {
+export interface RunPrincipal {
   run_id: string;
   user?: AppUser;
   /** How many calls of this server to itself led to the run. */
@@ -129,12 +127,12 @@ interface CallingRun {
   request: { configurable?: Record<string, unknown> | undefined; depth?: number | undefined };
 }
 
-export function actingRun({ id, request }: CallingRun): Acting {
+export function principalOfRun({ id, request }: CallingRun): RunPrincipal {
   const user = request.configurable?.langgraph_auth_user as AppUser | undefined;
   return { run_id: id, user, depth: request.depth };
 }
 
 /** The caller that the run is, with what running graphs needs. */
-export function actsFor(env: Env, workspaceId: string, { run_id, user, depth }: Acting): Behalf {
+export function toCaller(env: Env, workspaceId: string, { run_id, user, depth }: RunPrincipal): Caller {
   return { env, principal: { workspaceId, scopes: ["read", "write"], credentialId: run_id, kind: "run", user, depth } };
 }

@@ -3,7 +3,7 @@ import type { Context, MiddlewareHandler, Hono, NotFoundHandler } from "hono";
 import { cors } from "hono/cors";
 import { matchedRoutes } from "hono/route";
 import type { CorsSettings } from "../config.ts";
-import { isSampled, logRequest, requestId } from "../lib/log.ts";
+import { isRequestSampled, logRequest, requestId } from "../lib/log.ts";
 import type { App } from "./context.ts";
 import { Problem, problemResponse } from "../lib/problem.ts";
 
@@ -30,7 +30,7 @@ const EXPOSED = [
 export const UNCOMPRESSED = { "cache-control": "no-cache, no-transform", "content-encoding": "identity" };
 
 /** Whether the answer has begun before its result is there. */
-export const isLate = ({ headers }: Response): boolean => headers.get("content-encoding") === "identity";
+export const isStreamedLate = ({ headers }: Response): boolean => headers.get("content-encoding") === "identity";
 
 /**
  * CORS. The API is called with keys in headers and never with cookies, so any site may by default; `settings` narrow
@@ -86,7 +86,7 @@ export const identified: MiddlewareHandler<Environment> = async (c, next) => {
   const began = Date.now();
   await requestId.run(id, async () => {
     await next();
-    if (!isSampled(c.env.REQUEST_LOG_RATE)) return;
+    if (!isRequestSampled(c.env.REQUEST_LOG_RATE)) return;
     const route = matchedRoutes(c).findLast(({ method }) => method !== "ALL")?.path ?? "/*";
     logRequest({ method: c.req.method, route, status: c.res.status, ms: Date.now() - began });
   });
@@ -232,7 +232,7 @@ const FOR_ALL =
  * stores answers to requests with `X-API-Key` otherwise (RFC 9111, section 3: only `Authorization` forbids it). It is added
  * to the finished answer: before that, `no-store` is the mark of a secret for Idempotency-Key.
  */
-export const privateAnswers: MiddlewareHandler = async (c, next) => {
+export const privateResponses: MiddlewareHandler = async (c, next) => {
   await next();
   if (c.req.header("upgrade") !== undefined || FOR_ALL.test(c.req.path)) return;
   changeHeaders(c, (headers) => {

@@ -8,7 +8,7 @@ interface Body {
   content?: Record<string, { schema: object }>;
 }
 /** The bodies of a route's answers, by status; `default` is that of its errors where they are no problems. */
-type Answers = Partial<Record<number | "default", Schema | Body>>;
+type RouteResponses = Partial<Record<number | "default", Schema | Body>>;
 
 /** A body of this media type that is not JSON. */
 export const media = (type: string) => ({ content: { [type]: { schema: { type: "string" } } } });
@@ -26,7 +26,7 @@ export const NOTHING = { 204: {} };
 export const EVENTS = { 200: media("text/event-stream") };
 
 /** A protocol on JSON-RPC 2.0: an answer, or a stream of them. Before the protocol is reached, errors are problems. */
-const RpcAnswer = v.object({
+const RpcResponse = v.object({
   jsonrpc: v.literal("2.0"),
   id: v.nullish(v.union([v.string(), v.number()])),
   result: v.optional(v.unknown()),
@@ -35,9 +35,9 @@ const RpcAnswer = v.object({
 export const PROBLEM = {
   content: { "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } } },
 };
-export const RPC: Answers = {
-  200: eitherBody(json(v.union([RpcAnswer, v.array(RpcAnswer)])), EVENTS[200]),
-  default: eitherBody(json(RpcAnswer), PROBLEM),
+export const RPC: RouteResponses = {
+  200: eitherBody(json(v.union([RpcResponse, v.array(RpcResponse)])), EVENTS[200]),
+  default: eitherBody(json(RpcResponse), PROBLEM),
 };
 
 const DESCRIPTIONS: Record<string, string> = {
@@ -54,11 +54,11 @@ const DESCRIPTIONS: Record<string, string> = {
  * The description of a route in /openapi.json: its group, what it does, and its answers, which are those with status 200 where one
  * shape is given. The rest comes from its schemas.
  */
-export const createDoc = (group: string) => (summary: string, answers?: Schema | Answers) =>
+export const createDoc = (group: string) => (summary: string, answers?: Schema | RouteResponses) =>
   describeRoute({ tags: [group], summary, ...(answers && { responses: toResponses(answers) }) });
 
-function toResponses(answers: Schema | Answers): Responses {
-  const byStatus: Answers = isSchema(answers) ? { 200: answers } : answers;
+function toResponses(answers: Schema | RouteResponses): Responses {
+  const byStatus: RouteResponses = isSchema(answers) ? { 200: answers } : answers;
   const described = Object.entries(byStatus).map(([status, body]) => {
     const { content } = isSchema(body) ? json(body) : (body as Body);
     return [status, { description: DESCRIPTIONS[status] ?? "Success", ...(content && { content }) }] as const;
@@ -75,22 +75,22 @@ const isSchema = (given: Schema | object | undefined): given is Schema => given 
  * `deployment`: only the deployment's admin key. `any`: every key, token and session, also without a permission (users of an own `Auth`: permissions/guard.ts). Of several permissions one is
  * enough: the handler decides by the body.
  */
-export type Access = Permission | "deployment" | "any" | readonly Permission[];
+export type RequiredAccess = Permission | "deployment" | "any" | readonly Permission[];
 
-export interface Rule {
-  access: Access;
+export interface RouteAccess {
+  access: RequiredAccess;
   /** A call about the organization and no single workspace: X-Organization-Id may replace X-Tenant-Id. */
   organization: boolean;
 }
 
 type Methods = "GET" | "POST" | "DELETE" | "ACT" | "*";
-type Row = [methods: Methods, path: RegExp, access: Access, organization?: true];
+type AccessRow = [methods: Methods, path: RegExp, access: RequiredAccess, organization?: true];
 
 /** The platform API answers under `/api/v1` (and `/api/v2`), and its tracing part also under `/`. */
 const PLATFORM = "(?:/api/v[12])?";
 const platform = (rest: string) => new RegExp(`^${PLATFORM}/${rest}`);
 
-const TABLE: Row[] = [
+const TABLE: AccessRow[] = [
   ["GET", /^\/api\/v1\/workspaces$/, "workspace.read", true],
   ["POST", /^\/api\/v1\/workspaces$/, "deployment"],
   ["*", /^\/api\/v1\/(?:api-keys|grants|oauth-clients)(?:\/|$)/, "keys.manage"],
@@ -173,7 +173,7 @@ const TABLE: Row[] = [
   ["GET", /^\/docs(?:\/|$)/, "workspace.read"],
 ];
 
-function readAndWrite(path: RegExp, reading: Permission, writing: Permission): Row[] {
+function readAndWrite(path: RegExp, reading: Permission, writing: Permission): AccessRow[] {
   return [
     ["GET", path, reading],
     ["*", path, writing],
@@ -184,14 +184,14 @@ function readAndWrite(path: RegExp, reading: Permission, writing: Permission): R
  * A GET that does something: a WebSocket carries commands, and a reader may request that its disconnect cancels the
  * run.
  */
-export function acts(request: Request): boolean {
+export function changesState(request: Request): boolean {
   if (request.headers.has("upgrade")) return true;
   const asked = new URL(request.url).searchParams.getAll("cancel_on_disconnect");
   return asked.some((value) => !/^(?:0|false)?$/i.test(value));
 }
 
 /** The rule for a call; undefined when no row fits. HEAD counts as GET. `acting`: see `acts`. */
-export function ruleFor(method: string, path: string, acting = false): Rule | undefined {
+export function accessOf(method: string, path: string, acting = false): RouteAccess | undefined {
   const verb = method === "HEAD" ? "GET" : method;
   const fits = (methods: Methods) => methods === "*" || methods === verb || (methods === "ACT" && acting);
   const row = TABLE.find(([methods, pattern]) => fits(methods) && pattern.test(path));
@@ -199,19 +199,19 @@ export function ruleFor(method: string, path: string, acting = false): Rule | un
 }
 
 /** The permissions of which a call needs one. */
-export function permissionsOfRule(access: Exclude<Access, "deployment">): readonly Permission[] {
+export function permissionsOfAccess(access: Exclude<RequiredAccess, "deployment">): readonly Permission[] {
   if (access === "any") return ALL_PERMISSIONS;
   return typeof access === "string" ? [access] : access;
 }
 
-export function scopeOfRule(access: Access): Scope | "deployment" | "any" {
+export function scopeOfAccess(access: RequiredAccess): Scope | "deployment" | "any" {
   if (access === "deployment" || access === "any") return access;
-  const [permission] = permissionsOfRule(access);
+  const [permission] = permissionsOfAccess(access);
   return permission ? PERMISSIONS[permission] : "admin";
 }
 
-export function mayCall(principal: Principal, access: Exclude<Access, "deployment">): boolean {
-  return access === "any" || permissionsOfRule(access).some((permission) => may(principal, permission));
+export function mayCall(principal: Principal, access: Exclude<RequiredAccess, "deployment">): boolean {
+  return access === "any" || permissionsOfAccess(access).some((permission) => may(principal, permission));
 }
 
 // The routes that need no Principal. All other routes need one, including new routes.

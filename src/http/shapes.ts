@@ -101,7 +101,7 @@ export const open = <const E extends v.ObjectEntries>(entries: E) => v.objectWit
 export const Count = v.pipe(v.number(), v.integer(), v.minValue(0));
 
 /** What was done, in words: the platform's answer to deletions. */
-export const Message = v.object({ message: v.string() });
+export const ResultMessage = v.object({ message: v.string() });
 
 /** The object, or the members of it that the request selects. */
 export const selectable = (whole: Whole) => v.union([whole, partialObject(whole)]);

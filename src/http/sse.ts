@@ -1,6 +1,6 @@
 /** Server-Sent Events framing (WHATWG HTML, section 9.2). */
 import { guardStream } from "../lib/streams.ts";
-import { type Source, toSource } from "../lib/streams.ts";
+import { type ByteSource, toSource } from "../lib/streams.ts";
 
 export interface SseFrame {
   event?: string;
@@ -50,7 +50,7 @@ export function sseBytes(frames: ReadableStream<Uint8Array>, headers?: Record<st
   return eventStream(toSource(frames), headers);
 }
 
-function eventStream(source: Source, headers: Record<string, string> = {}): Response {
+function eventStream(source: ByteSource, headers: Record<string, string> = {}): Response {
   return new Response(guardStream(source, HEARTBEAT), {
     headers: { ...EVENT_STREAM, ...headers },
   });

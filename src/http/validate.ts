@@ -3,7 +3,7 @@ import type { MiddlewareHandler, ValidationTargets } from "hono";
 import { resolver, uniqueSymbol } from "hono-openapi";
 import * as v from "valibot";
 import { decodeJson, isObject, NESTING, nestsDeeper } from "../lib/json.ts";
-import { type Fault, Problem } from "../lib/problem.ts";
+import { type BodyFault, Problem } from "../lib/problem.ts";
 
 // Finds the known name that a misspelt one means.
 
@@ -48,7 +48,7 @@ export function parse<S extends Schema>(schema: S, value: unknown, where: string
   }
   const result = v.safeParse(schema, value);
   if (result.success) return result.output;
-  const errors: Fault[] = result.issues.slice(0, 20).map((issue) => ({
+  const errors: BodyFault[] = result.issues.slice(0, 20).map((issue) => ({
     path: v.getDotPath(issue) ?? "",
     message: describe(issue),
   }));

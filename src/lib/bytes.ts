@@ -37,7 +37,7 @@ export function cutBytes(text: string, limit: number): string {
 }
 
 /** The most bytes of the rows of a list. As values and as JSON they take several times as much memory. */
-const ANSWER_BYTES = 16 * 1024 * 1024;
+const RESPONSE_BYTES = 16 * 1024 * 1024;
 /** Lists of at most this many rows are not measured, because a row is below 2 MB. It covers the default limit of 10. */
 const FEW = 11;
 
@@ -45,9 +45,12 @@ const FEW = 11;
  * Refuses a list whose rows are too large. `measure` returns their bytes. It is called only for more than a few rows.
  * @throws Problem 413
  */
-export async function boundAnswer(limit: number, measure: () => Promise<number>): Promise<void> {
-  if (limit <= FEW || (await measure()) <= ANSWER_BYTES) return;
-  throw new Problem(413, `The answer would be larger than ${ANSWER_BYTES} bytes. Request fewer at a time with limit.`);
+export async function limitResponse(limit: number, measure: () => Promise<number>): Promise<void> {
+  if (limit <= FEW || (await measure()) <= RESPONSE_BYTES) return;
+  throw new Problem(
+    413,
+    `The answer would be larger than ${RESPONSE_BYTES} bytes. Request fewer at a time with limit.`,
+  );
 }
 
 // Reads the body of a response from a server that may send anything: at most `limit` bytes of it are held.
@@ -91,9 +94,9 @@ const LOOK_MS = 20;
 /** A claim that has not changed for this long is dropped: the platform has ended its request. Milliseconds. */
 const ABANDONED_MS = 60_000;
 
-export class Budget {
+export class MemoryBudget {
   /** Oldest first. */
-  readonly #claims = new Set<Claim>();
+  readonly #reservations = new Set<MemoryReservation>();
 
   /**
    * All claims together hold at most `shared` bytes, except that the oldest claim is always admitted. This prevents two
@@ -103,29 +106,29 @@ export class Budget {
 
   /** The bytes held by all claims. */
   get held(): number {
-    return [...this.#claims].reduce((sum, { held }) => sum + held, 0);
+    return [...this.#reservations].reduce((sum, { held }) => sum + held, 0);
   }
 
   /** Opens an empty claim. The caller must release it when its request ends or fails. */
-  claim(): Claim {
-    const claim = new Claim(
-      (bytes) => this.#admits(claim, bytes),
-      () => this.#claims.delete(claim),
+  reserve(): MemoryReservation {
+    const reservation = new MemoryReservation(
+      (bytes) => this.#admits(reservation, bytes),
+      () => this.#reservations.delete(reservation),
     );
-    this.#claims.add(claim);
-    return claim;
+    this.#reservations.add(reservation);
+    return reservation;
   }
 
-  #admits(claim: Claim, bytes: number): boolean {
+  #admits(reservation: MemoryReservation, bytes: number): boolean {
     const now = Date.now();
-    for (const other of this.#claims) if (now - other.moved > ABANDONED_MS) this.#claims.delete(other);
-    const [oldest] = this.#claims;
-    return claim === oldest || this.held + bytes <= this.shared;
+    for (const other of this.#reservations) if (now - other.moved > ABANDONED_MS) this.#reservations.delete(other);
+    const [oldest] = this.#reservations;
+    return reservation === oldest || this.held + bytes <= this.shared;
   }
 }
 
 /** The bytes that one request holds. */
-export class Claim {
+export class MemoryReservation {
   held = 0;
   /** The time of the last change or attempt to change, milliseconds. */
   moved = Date.now();

@@ -2,7 +2,7 @@
 
 /** Milliseconds for which an isolate trusts what it has read. Another isolate's change is seen after that. */
 const KEPT_MS = 5_000;
-const KEPT_MOST = 10_000;
+const MAX_KEPT = 10_000;
 
 export class RowCache<T> {
   #entries = new Map<string, { value: T; until: number }>();
@@ -26,7 +26,7 @@ export class RowCache<T> {
     const value = await find();
     // What was read before a change may be what has changed.
     if (value === undefined || before !== this.#forgotten) return value;
-    if (this.#entries.size >= KEPT_MOST) this.#entries.clear();
+    if (this.#entries.size >= MAX_KEPT) this.#entries.clear();
     this.#entries.set(key, { value, until: Math.min(now + this.keptMs, this.expires(value)) });
     return value;
   }

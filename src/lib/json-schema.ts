@@ -8,24 +8,30 @@ import * as v from "valibot";
 type Schema = Record<string, unknown>;
 
 /** A place in a value that breaks the schema, as a dotted path, and the rule. */
-export interface Breach {
+export interface SchemaBreach {
   path: string;
   rule: string;
 }
 
 /** The most schemas that are tried on one value: alternatives within alternatives multiply. */
-const MOST_STEPS = 200_000;
+const MAX_STEPS = 200_000;
 /** The most schemas within schemas. A reference to itself has no end. */
-const MOST_DEPTH = 1_000;
+const MAX_DEPTH = 1_000;
 
 interface Checking {
-  check: (schema: unknown, value: unknown, path: string) => Breach | undefined;
+  check: (schema: unknown, value: unknown, path: string) => SchemaBreach | undefined;
   root: Schema;
 }
 
-type Assertion = (given: never, value: unknown, path: string, checking: Checking, schema: Schema) => Breach | undefined;
+type Assertion = (
+  given: never,
+  value: unknown,
+  path: string,
+  checking: Checking,
+  schema: Schema,
+) => SchemaBreach | undefined;
 
-const breach = (path: string, rule: string): Breach => ({ path, rule });
+const toBreach = (path: string, rule: string): SchemaBreach => ({ path, rule });
 const below = (path: string, key: string | number) => (path === "" ? String(key) : `${path}.${key}`);
 
 function isSame(a: unknown, b: unknown): boolean {
@@ -37,14 +43,14 @@ function isSame(a: unknown, b: unknown): boolean {
 
 function number(passes: (value: number, bound: number) => boolean, rule: string): Assertion {
   return (bound: number, value, path) =>
-    typeof value === "number" && !passes(value, bound) ? breach(path, `${rule} ${bound}`) : undefined;
+    typeof value === "number" && !passes(value, bound) ? toBreach(path, `${rule} ${bound}`) : undefined;
 }
 
 function length(of: (value: unknown) => number | undefined, isMost: boolean, what: string): Assertion {
   return (bound: number, value, path) => {
     const size = of(value);
     if (size === undefined || (isMost ? size <= bound : size >= bound)) return undefined;
-    return breach(path, `must have at ${isMost ? "most" : "least"} ${bound} ${what}`);
+    return toBreach(path, `must have at ${isMost ? "most" : "least"} ${bound} ${what}`);
   };
 }
 
@@ -61,7 +67,7 @@ function isOfType(type: string, value: unknown): boolean {
   return typeof value === type;
 }
 
-function findFirst<T>(list: T[], find: (item: T, index: number) => Breach | undefined): Breach | undefined {
+function findFirst<T>(list: T[], find: (item: T, index: number) => SchemaBreach | undefined): SchemaBreach | undefined {
   for (const [index, item] of list.entries()) {
     const found = find(item, index);
     if (found) return found;
@@ -76,11 +82,11 @@ const ASSERTIONS: Record<string, Assertion> = {
   type: (given: string | string[], value, path) =>
     [given].flat().some((type) => isOfType(type, value))
       ? undefined
-      : breach(path, `must be ${[given].flat().join(" or ")}`),
+      : toBreach(path, `must be ${[given].flat().join(" or ")}`),
   enum: (given: unknown[], value, path) =>
-    given.some((one) => isSame(one, value)) ? undefined : breach(path, "must be one of the values of enum"),
+    given.some((one) => isSame(one, value)) ? undefined : toBreach(path, "must be one of the values of enum"),
   const: (given: unknown, value, path) =>
-    isSame(given, value) ? undefined : breach(path, "must be the value of const"),
+    isSame(given, value) ? undefined : toBreach(path, "must be the value of const"),
   minimum: number((value, bound) => value >= bound, "must be at least"),
   maximum: number((value, bound) => value <= bound, "must be at most"),
   exclusiveMinimum: number((value, bound) => value > bound, "must be greater than"),
@@ -94,7 +100,9 @@ const ASSERTIONS: Record<string, Assertion> = {
   maxProperties: length(members, true, "members"),
   required: (given: string[], value, path) =>
     isObject(value)
-      ? findFirst(given, (name) => (Object.hasOwn(value, name) ? undefined : breach(below(path, name), "is required")))
+      ? findFirst(given, (name) =>
+          Object.hasOwn(value, name) ? undefined : toBreach(below(path, name), "is required"),
+        )
       : undefined,
   properties: (given: Schema, value, path, { check }) =>
     isObject(value)
@@ -118,21 +126,21 @@ const ASSERTIONS: Record<string, Assertion> = {
   },
   allOf: (given: unknown[], value, path, { check }) => findFirst(given, (schema) => check(schema, value, path)),
   anyOf: (given: unknown[], value, path, checking) =>
-    countPassing(given, value, path, checking) > 0 ? undefined : breach(path, "must pass one of anyOf"),
+    countPassing(given, value, path, checking) > 0 ? undefined : toBreach(path, "must pass one of anyOf"),
   oneOf: (given: unknown[], value, path, checking) =>
-    countPassing(given, value, path, checking) === 1 ? undefined : breach(path, "must pass exactly one of oneOf"),
+    countPassing(given, value, path, checking) === 1 ? undefined : toBreach(path, "must pass exactly one of oneOf"),
   not: (given: unknown, value, path, { check }) =>
-    check(given, value, path) ? undefined : breach(path, "must not pass not"),
+    check(given, value, path) ? undefined : toBreach(path, "must not pass not"),
   $ref: (given: string, value, path, { check, root }) => check(resolveReference(root, given), value, path),
 };
 
 /** What the value breaks first; undefined for one that passes. Keywords that are not known break nothing. */
-export function findBreach(root: Schema, value: unknown): Breach | undefined {
+export function findSchemaBreach(root: Schema, value: unknown): SchemaBreach | undefined {
   let [steps, depth] = [0, 0];
-  const check = (schema: unknown, one: unknown, path: string): Breach | undefined => {
-    if (schema === false) return breach(path, "is not allowed");
+  const check = (schema: unknown, one: unknown, path: string): SchemaBreach | undefined => {
+    if (schema === false) return toBreach(path, "is not allowed");
     if (!isObject(schema)) return undefined;
-    if (++steps > MOST_STEPS || depth >= MOST_DEPTH) return breach(path, "takes too many steps to check");
+    if (++steps > MAX_STEPS || depth >= MAX_DEPTH) return toBreach(path, "takes too many steps to check");
     depth++;
     try {
       return findFirst(Object.entries(schema), ([keyword, given]) =>

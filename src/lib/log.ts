@@ -17,7 +17,7 @@ export function logError(error: unknown, more: Record<string, unknown> = {}): vo
 export const REQUEST_RATE = 0.05;
 
 /** Whether to log a request. `rate`: from "0" for none to "1" for all. */
-export function isSampled(rate?: string): boolean {
+export function isRequestSampled(rate?: string): boolean {
   const part = Number(rate ?? REQUEST_RATE);
   return Math.random() < (Number.isNaN(part) ? REQUEST_RATE : part);
 }

@@ -22,7 +22,7 @@ const TITLES: Record<number, string> = {
 };
 
 /** One fault of a request: where (a dotted path) and what the rule is. Never the offending value. */
-export interface Fault {
+export interface BodyFault {
   path: string;
   message: string;
 }
@@ -35,7 +35,7 @@ export class Problem extends Error {
   constructor(
     readonly status: ContentfulStatusCode,
     readonly detail: string,
-    readonly more: { errors?: Fault[]; headers?: Record<string, string> } = {},
+    readonly more: { errors?: BodyFault[]; headers?: Record<string, string> } = {},
   ) {
     super(detail);
     this.name = "Problem";
@@ -66,14 +66,14 @@ export function toProblem(error: unknown): Problem {
   const remote = error instanceof Error ? /^Problem:(\d{3}):([\s\S]*)$/.exec(error.message) : null;
   if (isTooLarge(error)) return new Problem(413, TOO_LARGE);
   if (isRefusedByD1(error)) return new Problem(413, TOO_BIG_FOR_D1);
-  if (remote) return remoteAnswer(Number(remote[1]) as ContentfulStatusCode, remote[2] ?? "");
+  if (remote) return remoteResponse(Number(remote[1]) as ContentfulStatusCode, remote[2] ?? "");
   const outage = findOutage(error);
   if (outage) return unavailable(outage);
   logError(error);
   return new Problem(500, "The server failed to handle this request. It has been logged.");
 }
 
-function remoteAnswer(status: ContentfulStatusCode, detail: string): Problem {
+function remoteResponse(status: ContentfulStatusCode, detail: string): Problem {
   return new Problem(status, detail, status === 503 ? { headers: { "retry-after": "1" } } : {});
 }
 

@@ -74,10 +74,10 @@ export async function retryUntilAnswered<T>(call: () => Promise<T>): Promise<T> 
 }
 
 const FIRST_MS = 100;
-const LONGEST_MS = 5_000;
+const MAX_DELAY_MS = 5_000;
 
 /** Waits before the next attempt: twice as long each time, up to 5 s. Half of it is random, to spread many callers. */
 export async function backOff(attempt: number): Promise<void> {
-  const most = Math.min(LONGEST_MS, FIRST_MS * 2 ** (attempt - 1));
+  const most = Math.min(MAX_DELAY_MS, FIRST_MS * 2 ** (attempt - 1));
   await new Promise((resolve) => setTimeout(resolve, most * (0.5 + Math.random() / 2)));
 }

@@ -7,27 +7,27 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { remoteProblem } from "./problem.ts";
 
 /** An object whose methods are called through one. */
-export interface Answering {
+export interface RpcTarget {
   /** `keys`: those of the workspace, as the caller has read them (encryption/ring.ts). Left out for an object that needs none. */
-  answer(method: string, args: unknown[], keys?: unknown): Promise<unknown>;
+  dispatch(method: string, args: unknown[], keys?: unknown): Promise<unknown>;
 }
 
 /** An expected error as a value. No method gives an object with this member. */
-interface Refusal {
+interface RpcRefusal {
   $problem: { status: ContentfulStatusCode; detail: string };
 }
 
 type Method = (...args: unknown[]) => Promise<unknown>;
 
 /** What an object's `answer` does: calls its method. A `remoteProblem` with a status below 500 becomes a value. */
-export async function answerCall(object: object, method: string, args: unknown[]): Promise<unknown> {
+export async function dispatchRpc(object: object, method: string, args: unknown[]): Promise<unknown> {
   try {
     return await Reflect.apply(Reflect.get(object, method) as Method, object, args);
   } catch (error) {
     const [, status, detail = ""] =
       /^Problem:(4\d\d):([\s\S]*)$/.exec(error instanceof Error ? error.message : "") ?? [];
     if (status === undefined) throw error;
-    return { $problem: { status: Number(status) as ContentfulStatusCode, detail } } satisfies Refusal;
+    return { $problem: { status: Number(status) as ContentfulStatusCode, detail } } satisfies RpcRefusal;
   }
 }
 
@@ -35,12 +35,12 @@ export async function answerCall(object: object, method: string, args: unknown[]
  * The calls of the object behind a stub: they throw what its methods throw. `Calls` is the type of the object's RPC. `readKeys` reads
  * what each call tells the object of its workspace's keys.
  */
-export function callObject<Calls extends object>(
-  stub: Answering & Partial<Calls>,
+export function rpcProxy<Calls extends object>(
+  stub: RpcTarget & Partial<Calls>,
   readKeys?: () => Promise<unknown>,
 ): Calls {
   const call = async (method: string, args: unknown[]) => {
-    const value = await (readKeys ? stub.answer(method, args, await readKeys()) : stub.answer(method, args));
+    const value = await (readKeys ? stub.dispatch(method, args, await readKeys()) : stub.dispatch(method, args));
     if (isRefusal(value)) throw remoteProblem(value.$problem.status, value.$problem.detail);
     return value;
   };
@@ -51,7 +51,7 @@ export function callObject<Calls extends object>(
   });
 }
 
-function isRefusal(value: unknown): value is Refusal {
+function isRefusal(value: unknown): value is RpcRefusal {
   return typeof value === "object" && value !== null && "$problem" in value;
 }
 

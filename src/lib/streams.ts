@@ -1,6 +1,6 @@
 /** Where the bytes of a stream come from. Each stream that passes bytes on costs every chunk a turn of the event loop. */
 
-export interface Source {
+export interface ByteSource {
   /** The next bytes; undefined at the end. */
   next: () => Promise<Uint8Array | undefined>;
   /** The reader has left before the end. */
@@ -8,10 +8,10 @@ export interface Source {
 }
 
 /** The sources of the streams that `streamFrom` has made. */
-const sources = new WeakMap<ReadableStream, Source>();
+const sources = new WeakMap<ReadableStream, ByteSource>();
 
 /** A stream of the source's bytes. Nothing is read from the source before the stream is read. */
-export function streamFrom(source: Source): ReadableStream<Uint8Array> {
+export function streamFrom(source: ByteSource): ReadableStream<Uint8Array> {
   let left = false;
   const stream = new ReadableStream<Uint8Array>(
     {
@@ -33,7 +33,7 @@ export function streamFrom(source: Source): ReadableStream<Uint8Array> {
 }
 
 /** The bytes of a stream. One of `streamFrom` is not read for them, but its source. The caller is its only reader. */
-export function toSource(stream: ReadableStream<Uint8Array>): Source {
+export function toSource(stream: ReadableStream<Uint8Array>): ByteSource {
   const source = sources.get(stream);
   if (source) return source;
   const reader = stream.getReader();
@@ -46,7 +46,7 @@ export function toSource(stream: ReadableStream<Uint8Array>): Source {
 const BEAT_MS = 5_000;
 
 /** Ends a stream before its end. */
-export interface Guard {
+export interface StreamGuard {
   /** Called every five seconds: whether the stream may continue. */
   holds: () => Promise<boolean>;
   /** Called once, when the stream has ended, failed or lost its reader. */
@@ -56,10 +56,10 @@ export interface Guard {
 }
 
 /** How to guard the streams made here: a second stream around one would cost each chunk another turn of the event loop. */
-const guards = new WeakMap<ReadableStream, (guard: Guard) => void>();
+const guards = new WeakMap<ReadableStream, (guard: StreamGuard) => void>();
 
 /** Wraps a response so that its stream ends when the guard no longer holds. */
-export function guardedBy(response: Response, guard: Guard): Response {
+export function guardedBy(response: Response, guard: StreamGuard): Response {
   const body = response.body as ReadableStream<Uint8Array>;
   const attach = guards.get(body);
   if (attach) {
@@ -71,9 +71,9 @@ export function guardedBy(response: Response, guard: Guard): Response {
 
 /** The source's bytes. Every five seconds `beat` is sent between two frames, and the guard is called. */
 export function guardStream(
-  { next, leave }: Source,
+  { next, leave }: ByteSource,
   beat: Uint8Array | undefined,
-  guard?: Guard,
+  guard?: StreamGuard,
 ): ReadableStream<Uint8Array> {
   const between = new FrameEnd();
   let timer: ReturnType<typeof setInterval> | undefined;

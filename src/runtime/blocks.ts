@@ -3,7 +3,7 @@
  * finish, then message-finish. Blocks get indices of their own, since models number text and tool calls independently.
  */
 import { AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
-import { audioIn, imagesIn, isObject, type Part as Block, reasoningIn, standardPart } from "./content.ts";
+import { audioIn, imagesIn, isObject, type ContentPart as Block, reasoningIn, standardPart } from "./content.ts";
 import { messageType, toWireJson, wireChunk } from "./wire.ts";
 import type { Json } from "../lib/json.ts";
 

@@ -56,7 +56,7 @@ function ofAnthropic(given: Given, [source, start, end]: [string, string, string
 const placeCitation = (name: string, index: unknown): Given =>
   Number.isFinite(Number(index)) ? { [name]: Number(index) } : {};
 
-export type Part = Record<string, unknown> & { type: string };
+export type ContentPart = Record<string, unknown> & { type: string };
 type Extra = Record<string, unknown>;
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>
@@ -65,7 +65,7 @@ export const isObject = (value: unknown): value is Record<string, unknown> =>
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
 
 /** A content block in its standard form; one that is in no provider's form as it is. */
-export function standardPart(part: Part): Part {
+export function standardPart(part: ContentPart): ContentPart {
   switch (part.type) {
     // Anthropic, Gemini; Mistral has a list of texts.
     case "thinking": {
@@ -125,7 +125,7 @@ const findType = (types: Record<string, string>, format: unknown): string | unde
 };
 
 /** The audio of OpenAI's chat completions, or a chunk of it. `mimeType` is its type where it names none. */
-export function audioIn({ audio }: Extra, mimeType: string): Part | undefined {
+export function audioIn({ audio }: Extra, mimeType: string): ContentPart | undefined {
   if (!isObject(audio)) return undefined;
   const { id, data, url, transcript, format } = audio;
   const members = Object.entries({ id, data, url, transcript }).filter(([, value]) => typeof value === "string");
@@ -135,7 +135,7 @@ export function audioIn({ audio }: Extra, mimeType: string): Part | undefined {
 }
 
 /** The images that a tool of OpenAI's Responses API has made. */
-export function imagesIn({ tool_outputs }: Extra): Part[] {
+export function imagesIn({ tool_outputs }: Extra): ContentPart[] {
   if (!Array.isArray(tool_outputs)) return [];
   return tool_outputs.filter(isObject).flatMap(({ type, id, result, url, output_format }) => {
     const members = Object.entries({ id, data: result, url }).filter(([, value]) => typeof value === "string");

@@ -7,8 +7,8 @@ import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { Command, isCommand, Send } from "@langchain/langgraph";
 import { type ExtensionSink, withExtensions } from "./extensions.ts";
 import type { AnyGraph as Graph } from "./introspect.ts";
-import { type Around, keysFrom, keyTasks } from "./idempotency-key.ts";
-import { answer, asNewest, hasTasksMode } from "./older.ts";
+import { type TaskWrapper, keysFrom, keyTasks } from "./idempotency-key.ts";
+import { toResumeValue, asNewest, hasTasksMode } from "./older.ts";
 import { Tap, type TapSink } from "./callbacks.ts";
 
 // Events that a graph emits with LangChain's `dispatchCustomEvent`.
@@ -95,7 +95,7 @@ export interface DriveOptions {
   /** Names a checkpoint of the root graph, the same name at every attempt. See idempotency-key.ts. */
   origin: (checkpointId: string) => string;
   /** What is done around each task. */
-  around?: Around;
+  around?: TaskWrapper;
   context?: unknown;
   metadata: Record<string, unknown>;
   tags?: string[];
@@ -125,7 +125,7 @@ export interface WireCommand {
  * LangChain copies metadata member by member for each call of each node: thousands of them would block all requests in
  * this isolate for minutes. So it gets the last ones, up to this number. Listeners here get them all.
  */
-const MOST_METADATA = 100;
+const MAX_METADATA = 100;
 
 const ALWAYS = ["values", "updates", "tasks"];
 
@@ -134,7 +134,7 @@ export function command({ update, resume, goto }: WireCommand): Command {
   const targets = goto == null ? [] : Array.isArray(goto) ? goto : [goto];
   return new Command({
     ...(update == null ? {} : { update: update as Record<string, unknown> }),
-    ...(resume === undefined ? {} : { resume: answer(resume) }),
+    ...(resume === undefined ? {} : { resume: toResumeValue(resume) }),
     ...(targets.length === 0 ? {} : { goto: targets.map(target) }),
   });
 }
@@ -176,7 +176,7 @@ async function stream(graph: Graph, input: unknown, options: DriveOptions, sink:
     ],
     ...dropUndefined({
       context: options.context,
-      metadata: Object.fromEntries(Object.entries(options.metadata).slice(-MOST_METADATA)),
+      metadata: Object.fromEntries(Object.entries(options.metadata).slice(-MAX_METADATA)),
       tags: options.tags,
       recursionLimit: options.recursionLimit,
       interruptBefore: options.interruptBefore,

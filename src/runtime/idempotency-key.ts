@@ -13,7 +13,7 @@ import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { uuid5 } from "@langchain/langgraph-checkpoint";
 
 type Invoke = (input: unknown, config: RunnableConfig) => unknown;
-type Call = (task: (...args: unknown[]) => unknown, ...rest: unknown[]) => unknown;
+type TaskCall = (task: (...args: unknown[]) => unknown, ...rest: unknown[]) => unknown;
 
 /** The config of a task, as LangGraph makes it. */
 interface TaskConfig extends RunnableConfig {
@@ -24,9 +24,9 @@ interface TaskConfig extends RunnableConfig {
     /** Counts the functional tasks and the graphs that the task calls. A retry continues the count. */
     __pregel_scratchpad?: { callCounter: number; subgraphCounter: number };
     /** Runs a function of the functional API as a task. */
-    __pregel_call?: Call;
+    __pregel_call?: TaskCall;
     [PARENT]?: Parent;
-    [AROUND]?: Around;
+    [AROUND]?: TaskWrapper;
   };
   metadata: { langgraph_step: number; langgraph_path: unknown[] };
 }
@@ -39,7 +39,7 @@ const PARENT = "__weir_parent";
 
 /** What a run does around each of its tasks. */
 const AROUND = "__weir_around";
-export type Around = (namespace: string, work: () => unknown) => unknown;
+export type TaskWrapper = (namespace: string, work: () => unknown) => unknown;
 
 const NAMESPACE = "5ffb9a3f-7c0e-5ac8-9d1c-2e8e0f5b7a64";
 const deriveKey = (...parts: unknown[]): string => uuid5(JSON.stringify(parts), NAMESPACE);
@@ -81,7 +81,7 @@ export function keyTasks(graph: { nodes: Record<string, object> }): void {
  * the name is the same when an attempt writes the checkpoint of a step again, and name and step together are unique.
  * A client's own `idempotency_key` is dropped. `around`: called in place of each task, which it runs.
  */
-export function keysFrom(origin: (checkpointId: string) => string, around?: Around): Record<string, unknown> {
+export function keysFrom(origin: (checkpointId: string) => string, around?: TaskWrapper): Record<string, unknown> {
   const parent: Parent = ({ configurable }) => origin(configurable.checkpoint_map[""] ?? "");
   return { idempotency_key: undefined, [PARENT]: parent, [AROUND]: around };
 }
@@ -103,7 +103,7 @@ function withKey(config: TaskConfig, key: string): TaskConfig {
   const { checkpoint_ns: ns, __pregel_call: call, __pregel_scratchpad: scratchpad } = configurable;
   const { callCounter = 0, subgraphCounter = 0 } = scratchpad ?? {};
   const parent: Parent = (task) => [key, graphNumber(task, ns) - subgraphCounter];
-  const calls: Call | undefined =
+  const calls: TaskCall | undefined =
     call && ((task, ...rest) => call((...args) => inTask(() => task(...args), key, callCounter), ...rest));
   return {
     ...config,

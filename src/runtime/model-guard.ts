@@ -8,15 +8,15 @@ import type { LLMResult } from "@langchain/core/outputs";
 
 type Metadata = Record<string, unknown>;
 
-export interface Question {
+export interface GuardInterrupt {
   id: string;
   value: unknown;
 }
 
 /** Decides about model calls. */
-export interface Decider {
+export interface ModelCallDecider {
   /** The questions to ask first; none when the call may be made. Throws what ends the run. */
-  ask(): Promise<Question[]>;
+  ask(): Promise<GuardInterrupt[]>;
   /** A model call has ended. `metadata`: that of the call. */
   used(output: LLMResult, metadata: Metadata): void;
 }
@@ -30,7 +30,7 @@ class Refused extends TypeError {
   readonly is_bubble_up = true;
   readonly status = 402;
 
-  constructor(readonly interrupts: Question[]) {
+  constructor(readonly interrupts: GuardInterrupt[]) {
     super("A model call was not made: a budget is reached.");
   }
 }
@@ -41,7 +41,7 @@ const namespaceIn = ({ langgraph_checkpoint_ns: inner, checkpoint_ns: outer }: M
   return typeof namespace === "string" ? namespace : "";
 };
 
-export class Guard extends BaseCallbackHandler {
+export class ModelGuard extends BaseCallbackHandler {
   name = "WeirGuard";
   override awaitHandlers = true;
   override raiseError = true;
@@ -50,7 +50,7 @@ export class Guard extends BaseCallbackHandler {
 
   /** `dropped`: called with the run id of a call that was refused, which other handlers take for begun. */
   constructor(
-    private readonly decider: Decider,
+    private readonly decider: ModelCallDecider,
     private readonly dropped: (callId: string) => void,
   ) {
     super();

@@ -61,7 +61,7 @@ const INTERRUPT_ID = /^[0-9a-f]{32}$/;
  * The answer as this copy of LangGraph takes it. One before 0.3.6 takes no answers by the ids of interrupts, only one
  * answer. Throws where there are several.
  */
-export function answer(resume: unknown): unknown {
+export function toResumeValue(resume: unknown): unknown {
   if (hasTasksMode || !isObject(resume)) return resume;
   const answers = Object.entries(resume);
   if (answers.length === 0 || !answers.every(([id]) => INTERRUPT_ID.test(id))) return resume;

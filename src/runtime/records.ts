@@ -27,13 +27,13 @@ export interface MessageClass {
 }
 
 /** What LangChain's serializer writes of an object of its own. */
-export interface Constructed extends JsonObject {
+export interface ConstructedObject extends JsonObject {
   id: string[];
   kwargs: JsonObject;
 }
 
 /** The builtins of the stored form, with their arguments as the serializers write them. */
-export type Builtin =
+export type BuiltinValue =
   | { name: "undefined" }
   | { name: "Map"; entries: [unknown, unknown][] }
   | { name: "Set"; items: unknown[] }
@@ -101,7 +101,7 @@ export const isSend = (value: unknown): boolean =>
 export const isKnownMessage = (value: object): boolean => PROTOTYPES.has(Object.getPrototypeOf(value));
 
 /** Whether a record has the form of an object of LangChain. */
-export function isConstructed(record: JsonObject): record is Constructed {
+export function isConstructed(record: JsonObject): record is ConstructedObject {
   return (
     record.lc === 1 &&
     record.type === "constructor" &&
@@ -115,7 +115,7 @@ export function isConstructed(record: JsonObject): record is Constructed {
 }
 
 /** The class of a message's record. */
-export function messageClass({ id }: Constructed): MessageClass | undefined {
+export function messageClass({ id }: ConstructedObject): MessageClass | undefined {
   return MESSAGES.get(id.at(-1) ?? "");
 }
 
@@ -127,7 +127,7 @@ export function readEscaped(record: JsonObject): { value: unknown } | undefined 
 }
 
 /** Whether it is of a class that LangChain's loader may make. */
-export function isLoadable({ id: [root, namespace, ...rest] }: Constructed): boolean {
+export function isLoadable({ id: [root, namespace, ...rest] }: ConstructedObject): boolean {
   return root === "langchain_core" && LOADABLE.has(`${namespace}/${rest.at(-1)}`);
 }
 
@@ -140,7 +140,7 @@ export function holdsLoadable(value: unknown): boolean {
 }
 
 /** The builtin that a record represents. */
-export function findBuiltin(record: JsonObject): Builtin | undefined {
+export function findBuiltin(record: JsonObject): BuiltinValue | undefined {
   if (record.lc !== 2) return undefined;
   if (record.type === "undefined") return hasExactly(record, NOTHING) ? { name: "undefined" } : undefined;
   const { type, id, method, args, kwargs } = record;
@@ -153,7 +153,7 @@ export function findBuiltin(record: JsonObject): Builtin | undefined {
   return builtin(name, args);
 }
 
-function builtin(name: unknown, args: unknown[]): Builtin | undefined {
+function builtin(name: unknown, args: unknown[]): BuiltinValue | undefined {
   const [first, second] = args;
   if (name === "RegExp") {
     if (args.length !== 2 || !isString(first) || !isString(second) || !isPattern(first, second)) return undefined;

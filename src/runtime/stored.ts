@@ -4,9 +4,9 @@
  */
 import { load } from "@langchain/core/load";
 import {
-  type Builtin,
+  type BuiltinValue,
   findBuiltin,
-  type Constructed,
+  type ConstructedObject,
   readEscaped,
   holdsLoadable,
   isConstructed,
@@ -20,7 +20,7 @@ import {
 } from "./records.ts";
 import { memberName } from "./wire.ts";
 
-function constructor(name: Builtin["name"], args: unknown[]): unknown {
+function constructor(name: BuiltinValue["name"], args: unknown[]): unknown {
   return { lc: 2, type: "constructor", id: [name], method: null, args, kwargs: {} };
 }
 
@@ -49,20 +49,20 @@ export function dump(value: unknown): string {
  * revived again. LangChain's objects that are no messages go through its loader, each by itself.
  */
 export async function revive(stored: unknown): Promise<unknown> {
-  const foreign: Constructed[] = [];
+  const foreign: ConstructedObject[] = [];
   const value = reviveWith(stored, (record) => {
     if (!isLoadable(record)) return undefined;
     foreign.push(record);
     return record;
   });
   if (foreign.length === 0) return value;
-  const loaded = new Map<Constructed, unknown>();
+  const loaded = new Map<ConstructedObject, unknown>();
   for (const record of foreign) loaded.set(record, await loadForeign(record));
   return reviveWith(stored, (record) => loaded.get(record));
 }
 
 /** The object that LangChain's loader makes; undefined when it makes none. */
-async function loadForeign(record: Constructed): Promise<unknown> {
+async function loadForeign(record: ConstructedObject): Promise<unknown> {
   if (!holdsLoadable(record)) return undefined;
   try {
     return await load(JSON.stringify(record));
@@ -72,7 +72,7 @@ async function loadForeign(record: Constructed): Promise<unknown> {
 }
 
 /** Revives all but the foreign objects, which `foreign` gives. One that it does not give is data. */
-function reviveWith(stored: unknown, foreign: (record: Constructed) => unknown): unknown {
+function reviveWith(stored: unknown, foreign: (record: ConstructedObject) => unknown): unknown {
   const part = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(part);
     if (!isObject(value)) return value;
@@ -87,7 +87,7 @@ function reviveWith(stored: unknown, foreign: (record: Constructed) => unknown):
     if (own) return structuredClone(own.value);
     return "lc" in value ? part(value) : mapMembers(value, partOfMessage);
   };
-  const constructed = (record: Constructed): unknown => {
+  const constructed = (record: ConstructedObject): unknown => {
     const message = messageClass(record);
     return message ? reviveMessage(message, mapMembers(record.kwargs, partOfMessage)) : foreign(record);
   };
@@ -111,7 +111,7 @@ function reviveMessage({ revive: Message }: MessageClass, fields: object): unkno
   }
 }
 
-function reviveBuiltin(builtin: Builtin, part: (value: unknown) => unknown): unknown {
+function reviveBuiltin(builtin: BuiltinValue, part: (value: unknown) => unknown): unknown {
   switch (builtin.name) {
     case "undefined":
       return undefined;
@@ -149,7 +149,7 @@ function flattenPart(value: unknown): unknown {
   return "lc" in value ? flatten(value) : mapMembers(value, flattenPart);
 }
 
-function flattenBuiltin(builtin: Builtin): unknown {
+function flattenBuiltin(builtin: BuiltinValue): unknown {
   switch (builtin.name) {
     case "undefined":
       return null;

@@ -37,7 +37,7 @@ interface Span {
 }
 
 /** The outcome of the trace's run. It is in the root's `extra.runtime`. */
-export interface RunFacts {
+export interface TracedRunFacts {
   status: string;
   /** Milliseconds from when it was due to its beginning, and to the first thing its graph gave. */
   queued_ms: number;
@@ -56,7 +56,7 @@ export interface RootFacts {
 }
 
 export interface TraceEnd {
-  run: RunFacts;
+  run: TracedRunFacts;
   root: RootFacts;
   /** The run's error, for all spans that had not ended. */
   error?: string;

@@ -98,13 +98,13 @@ export function wireChunk(message: object): string {
 }
 
 /** Characters of an error's message that are kept. It goes into rows of limited size. */
-const LONGEST_MESSAGE = 32_000;
+const MAX_MESSAGE_LENGTH = 32_000;
 
 /** `{error, message}` of any thrown value, in the format of the Agent Server's `error` event. */
 export function errorBody(error: unknown): { error: string; message: string } {
   const name = error instanceof Error ? error.name : "Error";
   const message = error instanceof Error ? error.message : typeof error === "string" ? error : toWireJson(error);
-  return { error: name.slice(0, 200), message: message.slice(0, LONGEST_MESSAGE) };
+  return { error: name.slice(0, 200), message: message.slice(0, MAX_MESSAGE_LENGTH) };
 }
 
 // LangGraph's `debug` chunks as the Agent Server puts them on the wire: no callbacks, no internal keys, checkpoints by address.

@@ -1,7 +1,7 @@
 /** What the examples of /openapi.json say: values by the name of a member or parameter, and bodies of routes. */
 
 /** How a body is sent. `multipart` has the JSON of each part by its name. */
-export type Body = { json: unknown } | { form: Record<string, string> } | { multipart: Record<string, unknown> };
+export type ExampleBody = { json: unknown } | { form: Record<string, string> } | { multipart: Record<string, unknown> };
 
 export const ID = "0198c0de-0000-7000-8000-000000000001";
 const ORDER = `20260102T120000000000Z${ID}`;
@@ -92,7 +92,7 @@ export const QUERIES: Record<string, Record<string, string>> = {
 };
 
 /** Bodies by method and path, for routes that no schema describes or whose schema does not say enough. */
-export const BODIES: Record<string, Body> = {
+export const BODIES: Record<string, ExampleBody> = {
   "POST /oauth/authorize": { form: { step: "allow", client_id: "CLIENT_ID" } },
   "POST /oauth/token": {
     form: {
@@ -135,7 +135,7 @@ export const BODIES: Record<string, Body> = {
 };
 
 /** The same, for routes that are there with and without `/api/v1` or `/v1`, which is left out here. */
-export const SHARED_BODIES: Record<string, Body> = {
+export const SHARED_BODIES: Record<string, ExampleBody> = {
   "POST /runs/multipart": { multipart: { [`post.${ID}`]: TRACE } },
   "PATCH /runs/{run_id}": { json: TRACE_END },
   "POST /feedback": { json: { run_id: ID, key: "helpful", score: 1 } },
@@ -157,14 +157,14 @@ export const SHARED_BODIES: Record<string, Body> = {
 
 // Examples for /openapi.json: a body and parameters of each operation, from its schemas.
 
-export interface Schema {
+export interface OpenApiSchema {
   type?: string;
-  anyOf?: Schema[];
+  anyOf?: OpenApiSchema[];
   enum?: unknown[];
   const?: unknown;
   format?: string;
-  items?: Schema;
-  properties?: Record<string, Schema>;
+  items?: OpenApiSchema;
+  properties?: Record<string, OpenApiSchema>;
   required?: string[];
   minimum?: number;
 }
@@ -173,22 +173,22 @@ interface Parameter {
   in: string;
   name: string;
   required?: boolean;
-  schema: Schema;
+  schema: OpenApiSchema;
   example?: unknown;
 }
 
-export interface Operation {
+export interface OpenApiOperation {
   operationId?: string;
   summary?: string;
   parameters?: Parameter[];
-  requestBody?: { content: Record<string, { schema: Schema; example?: unknown }> };
+  requestBody?: { content: Record<string, { schema: OpenApiSchema; example?: unknown }> };
   responses?: Record<string, object>;
   security?: object[];
   "x-codeSamples"?: { lang: string; label: string; source: string }[];
 }
 
 /** A value that `schema` accepts. An object has the members that it requires, and those of `TELLING`. */
-function buildExample(schema: Schema, name = ""): unknown {
+function buildExample(schema: OpenApiSchema, name = ""): unknown {
   if (schema.format === "uuid") return ID;
   if (VALUES[name] !== undefined) return VALUES[name];
   if (schema.const !== undefined) return schema.const;
@@ -211,19 +211,19 @@ function buildExample(schema: Schema, name = ""): unknown {
   }
 }
 
-function exampleObject({ properties = {}, required = [] }: Schema): object {
+function exampleObject({ properties = {}, required = [] }: OpenApiSchema): object {
   const members = Object.entries(properties).filter(([name]) => required.includes(name) || TELLING.has(name));
   return Object.fromEntries(members.map(([name, schema]) => [name, buildExample(schema, name)]));
 }
 
-function exampleText({ format }: Schema, name: string): string {
+function exampleText({ format }: OpenApiSchema, name: string): string {
   if (format === "uuid" || /(^|_)ids?$/i.test(name)) return ID;
   if (format === "date-time") return "2026-01-01T00:00:00Z";
   return `my-${name.replaceAll("_", "-") || "text"}`;
 }
 
 /** The example body of an operation; undefined if it takes none. */
-export function exampleBody(method: string, path: string, { requestBody }: Operation): Body | undefined {
+export function exampleBody(method: string, path: string, { requestBody }: OpenApiOperation): ExampleBody | undefined {
   const route = `${method.toUpperCase()} ${path}`;
   if (BODIES[route]) return BODIES[route];
   const schema = requestBody?.content["application/json"]?.schema;
@@ -234,7 +234,7 @@ export function exampleBody(method: string, path: string, { requestBody }: Opera
 export function exampleParameters(
   method: string,
   route: string,
-  { parameters = [] }: Operation,
+  { parameters = [] }: OpenApiOperation,
 ): {
   path: [string, string][];
   query: URLSearchParams;

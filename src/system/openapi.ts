@@ -1,5 +1,5 @@
 /** `x-codeSamples` of /openapi.json: the call of each route with curl, TypeScript and Python. */
-import { type Body, exampleBody, exampleParameters, type Operation } from "./examples.ts";
+import { type ExampleBody, exampleBody, exampleParameters, type OpenApiOperation } from "./examples.ts";
 import type { Handler, Hono } from "hono";
 import { generateSpecs } from "hono-openapi";
 import { isPublic } from "../http/route.ts";
@@ -13,13 +13,13 @@ interface Call {
   parameters: [name: string, value: string][];
   /** With its question mark, or empty. */
   query: string;
-  body: Body | undefined;
+  body: ExampleBody | undefined;
   isPublic: boolean;
   kind: "json" | "stream" | "socket";
 }
 
 /** The samples of one operation, and the same example as the body that a reader's call begins with. */
-export function addExamples(method: string, path: string, operation: Operation): void {
+export function addExamples(method: string, path: string, operation: OpenApiOperation): void {
   const body = exampleBody(method, path, operation);
   const content = operation.requestBody?.content["application/json"];
   if (content && body && "json" in body) content.example = body.json;
@@ -217,7 +217,7 @@ export function openapi(app: Hono<App>): Handler<App> {
 function completeOperations(specs: Specs): Specs {
   const ids = new Set<string>();
   for (const [path, operations] of Object.entries(specs.paths)) {
-    for (const [method, operation] of Object.entries(operations ?? {}) as [string, Operation][]) {
+    for (const [method, operation] of Object.entries(operations ?? {}) as [string, OpenApiOperation][]) {
       // The id is made of the path's words, which two paths may share.
       while (operation.operationId && ids.has(operation.operationId)) operation.operationId += "_";
       ids.add(operation.operationId ?? "");

@@ -8,7 +8,7 @@ import { Flag } from "../http/shapes.ts";
 import type { App } from "../http/context.ts";
 import { Problem } from "../lib/problem.ts";
 import { body, query } from "../http/validate.ts";
-import { createMeaning } from "../agents/memory/vectors.ts";
+import { createVectorSearch } from "../agents/memory/vectors.ts";
 import { Truncate, truncate } from "./housekeeping.ts";
 import { Info, info } from "./info.ts";
 import { measure, Metric, prometheus, Usage, usage, UsageQuery } from "./metrics.ts";
@@ -27,7 +27,7 @@ export const system = new Hono<App>()
     },
   )
   .on("GET", ["/info", "/api/v1/info"], doc("Versions, flags and limits", Info), (c) =>
-    c.json(info(createMeaning(c.env) ? "semantic" : "text", Boolean(c.env.OPENAI_API_KEY))),
+    c.json(info(createVectorSearch(c.env) ? "semantic" : "text", Boolean(c.env.OPENAI_API_KEY))),
   )
   .get(
     "/metrics",

@@ -7,11 +7,11 @@ import { INDEX_DELAY_MS } from "./limits.ts";
 import { storeFor } from "../agents/memory/langgraph.ts";
 import { EventLog } from "./log/event-log.ts";
 import { indexRow, readRecord, type ThreadRecord } from "./record.ts";
-import { idsIn } from "./types.ts";
-import { storedRun, type StoredRun } from "./run.ts";
+import { parseObjectName } from "./types.ts";
+import { toRunRecord, type RunRecord } from "./run.ts";
 import { putThread, removeThread } from "./search/store.ts";
 import { Tables } from "./store/tables.ts";
-import { Values } from "./log/values.ts";
+import { ValueStore } from "./log/values.ts";
 
 /** The runs of a thread that have not ended; `busy`: one of them is in flight. */
 interface Runs {
@@ -23,7 +23,7 @@ export class ThreadContext {
   readonly workspaceId: string;
   readonly threadId: string;
   readonly eventLog: EventLog;
-  readonly values: Values;
+  readonly values: ValueStore;
   readonly checkpoints: Checkpoints;
   /** Undefined when the thread does not exist. */
   record: ThreadRecord | undefined;
@@ -45,7 +45,7 @@ export class ThreadContext {
     readonly tables: Tables = new Tables(ctx.storage),
     record: ThreadRecord | undefined = readRecord(tables),
   ) {
-    const { workspaceId, threadId } = idsIn(ctx.id);
+    const { workspaceId, threadId } = parseObjectName(ctx.id);
     this.workspaceId = workspaceId;
     this.threadId = threadId;
     this.eventLog = new EventLog(
@@ -53,7 +53,7 @@ export class ThreadContext {
       () => ctx.storage.sync(),
       () => ctx.abort("The thread's storage failed. The object starts again from what is stored."),
     );
-    this.values = new Values(this.tables, this.eventLog);
+    this.values = new ValueStore(this.tables, this.eventLog);
     this.checkpoints = new Checkpoints(this.tables, this.eventLog, this.values);
     this.record = record;
     // Before anything is written in this version's format.
@@ -63,13 +63,13 @@ export class ThreadContext {
     this.stale = this.record !== undefined;
   }
 
-  run(runId: string): StoredRun | undefined {
+  run(runId: string): RunRecord | undefined {
     const row = this.tables.runs.get(runId);
-    return row && storedRun(row);
+    return row && toRunRecord(row);
   }
 
   /** 404 when there is no such run. */
-  existingRun(runId: string): StoredRun {
+  existingRun(runId: string): RunRecord {
     const run = this.run(runId);
     if (!run) throw remoteProblem(404, "Run not found.");
     return run;

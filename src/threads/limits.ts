@@ -8,7 +8,7 @@ import { remoteProblem, Problem } from "../lib/problem.ts";
 /** Characters of JSON of a graph's whole state, of one channel of it, and of one event. */
 export const STATE_LIMIT = 24 * 1024 * 1024;
 /** Characters of one answer of a thread's object, which the platform limits to 32 MiB. */
-export const ANSWER_LIMIT = 30 * 1024 * 1024;
+export const RESPONSE_LIMIT = 30 * 1024 * 1024;
 /** Characters of JSON of the runs that wait in a thread's queue. */
 export const QUEUE_LIMIT = 32 * 1024 * 1024;
 
@@ -35,7 +35,7 @@ export const INDEX_DELAY_MS = 100;
  * Threads that one request calls at most. The platform allows 10,000 subrequests an invocation, and a call is made up to
  * four times when an object restarts (http/outage.ts).
  */
-export const MOST_THREADS = 2_000;
+export const MAX_THREADS_PER_REQUEST = 2_000;
 
 /** Calls at the same time. The platform allows an invocation six open connections. */
 const AT_ONCE = 6;
@@ -65,6 +65,6 @@ export async function settleEach<T, R>(items: T[], work: (item: T) => Promise<R>
 
 /** 503: the request has called as many threads as it may, and more remain. */
 export function moreRemain(): Problem {
-  const detail = `One request changes at most ${MOST_THREADS} threads, and more remain. Send it again to continue.`;
+  const detail = `One request changes at most ${MAX_THREADS_PER_REQUEST} threads, and more remain. Send it again to continue.`;
   return new Problem(503, detail, { headers: { "retry-after": "1" } });
 }

@@ -1,13 +1,13 @@
 /** The thread's own record, and how it reads on the wire. */
 import { settings } from "../config.ts";
-import type { Spent } from "../limits/budgets/rpc.ts";
+import type { BudgetSpending } from "../limits/budgets/rpc.ts";
 import { FORMATS } from "../lib/object-tables.ts";
 import type { Json } from "../lib/json.ts";
-import type { Interrupts, RunError, Standing, Thread, ThreadStatus, Ttl } from "./types.ts";
+import type { Interrupts, RunError, ThreadSummary, Thread, ThreadStatus, Ttl } from "./types.ts";
 import type { IndexRow } from "./search/rpc.ts";
 import { currentShard } from "./search/store.ts";
 import type { HeldRecord, Tables } from "./store/tables.ts";
-import type { Refs, Values } from "./log/values.ts";
+import type { ValueRefs, ValueStore } from "./log/values.ts";
 
 export interface ThreadRecord {
   thread_id: string;
@@ -24,7 +24,7 @@ export interface ThreadRecord {
   metadata: Json;
   config: Json;
   /** The root state after the last run or update. */
-  values: Refs | null;
+  values: ValueRefs | null;
   interrupts: Interrupts;
   /** The status when no run is open. */
   rest: Exclude<ThreadStatus, "busy">;
@@ -32,7 +32,7 @@ export interface ThreadRecord {
   /** `kept`: the strategy "keep_latest" has been carried out since the last change of the state. */
   ttl?: Ttl & { expires: number; kept?: true };
   /** What is spent of budgets, by their periods and ids: of a thread's, and of a run's for the run that continues it. */
-  spent?: Record<string, Spent>;
+  spent?: Record<string, BudgetSpending>;
   /** All but the latest checkpoint is deleted when no run is in flight. */
   prune?: true;
   /** How far token deltas have been merged, and when to continue (compaction.ts). */
@@ -93,7 +93,7 @@ export function restartTtl(ttl: ThreadRecord["ttl"]): ThreadRecord["ttl"] {
 }
 
 /** The thread on the wire. */
-export function toWireThread(record: ThreadRecord, busy: boolean, values: Values, mostValues = Infinity): Thread {
+export function toWireThread(record: ThreadRecord, busy: boolean, values: ValueStore, mostValues = Infinity): Thread {
   const { ttl, error } = record;
   const isLong = record.values !== null && values.size(record.values) > mostValues;
   return {
@@ -114,14 +114,19 @@ export function toWireThread(record: ThreadRecord, busy: boolean, values: Values
 }
 
 /** The thread's status between two runs. */
-export function readStanding(record: ThreadRecord | undefined, busy: boolean): Standing | undefined {
+export function readThreadSummary(record: ThreadRecord | undefined, busy: boolean): ThreadSummary | undefined {
   if (!record) return undefined;
   const { graph_id, assistant_id } = record.metadata as { graph_id?: string; assistant_id?: string };
   return { busy, graphId: graph_id, assistantId: assistant_id, interrupts: pendingInterrupts(record) };
 }
 
 /** The same of a thread that cannot be read, because its key is destroyed: it exists, and can be deleted. */
-export const UNREAD: Standing = { busy: false, graphId: undefined, assistantId: undefined, interrupts: [] };
+export const UNREADABLE_SUMMARY: ThreadSummary = {
+  busy: false,
+  graphId: undefined,
+  assistantId: undefined,
+  interrupts: [],
+};
 
 /** The ids of the interrupts that the last run left. */
 export function pendingInterrupts(record: ThreadRecord | undefined): string[] {
@@ -140,7 +145,7 @@ const INDEXED_INTERRUPTS = 256_000;
 export function indexRow(
   record: ThreadRecord,
   { busy, open }: { busy: boolean; open: boolean },
-  values: Values,
+  values: ValueStore,
   revision: number,
 ): IndexRow {
   const small = record.values !== null && values.size(record.values) <= INDEXED_VALUES;

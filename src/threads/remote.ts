@@ -4,30 +4,30 @@ import { toProblem } from "../lib/problem.ts";
 import type { Json } from "../lib/json.ts";
 import type * as types from "./types.ts";
 import {
-  type AnswerLink,
-  type FirstAnswer,
-  type GivenByLink,
+  type InterruptLink,
+  type AcceptedResponse,
+  type ResponseByLink,
   type NewLink,
   type LinkState as Standing,
-  type Via,
+  type ResponseChannel,
   objectName,
   type ThreadState,
 } from "./types.ts";
-import type { CopyPlace } from "./store/copy.ts";
+import type { CopyCursor } from "./store/copy.ts";
 import { type TailQuery, readLines } from "./log/events.ts";
 import {
-  placeInFrames,
-  placeInHistory,
-  placeInLog,
-  placeInResult,
-  unlessGone,
-  type Place,
+  cursorInFrames,
+  cursorInHistory,
+  cursorInLog,
+  cursorInResult,
+  unlessDeleted,
+  type StreamCursor,
   resumeBytes,
 } from "./resume.ts";
 import { type Sleep, sleepOn } from "./log/sleepers.ts";
 import type * as rpc from "./rpc.ts";
 import type { ThreadRpc } from "./rpc.ts";
-import { objectNamed, callObject } from "../lib/rpc.ts";
+import { objectNamed, rpcProxy } from "../lib/rpc.ts";
 import { keysFor } from "../access/encryption/keys.ts";
 
 type Bytes = ReadableStream<Uint8Array>;
@@ -53,8 +53,8 @@ export class RemoteThread implements rpc.ThreadRpc {
     return retry(() => this.stub().get(mostValues));
   }
 
-  async standing(): Promise<types.Standing | undefined> {
-    return retry(() => this.stub().standing());
+  async summary(): Promise<types.ThreadSummary | undefined> {
+    return retry(() => this.stub().summary());
   }
 
   async title(): Promise<string | undefined> {
@@ -73,11 +73,11 @@ export class RemoteThread implements rpc.ThreadRpc {
     return retry(() => this.stub().removeIdle());
   }
 
-  async makeLink(link: NewLink): Promise<AnswerLink> {
+  async makeLink(link: NewLink): Promise<InterruptLink> {
     return retry(() => this.stub().makeLink(link));
   }
 
-  async ownLink(interruptId: string, via: Via): Promise<AnswerLink | undefined> {
+  async ownLink(interruptId: string, via: ResponseChannel): Promise<InterruptLink | undefined> {
     return retry(() => this.stub().ownLink(interruptId, via));
   }
 
@@ -89,23 +89,23 @@ export class RemoteThread implements rpc.ThreadRpc {
     return retry(async (attempt) => (await this.stub().removeLink(interruptId, linkId)) || attempt > 1);
   }
 
-  async askedBy(linkId: string): Promise<Standing | undefined> {
-    return retry(() => this.stub().askedBy(linkId));
+  async linkState(linkId: string): Promise<Standing | undefined> {
+    return retry(() => this.stub().linkState(linkId));
   }
 
-  async answerLink(linkId: string, given: GivenByLink): ReturnType<rpc.ThreadRpc["answerLink"]> {
-    return retry(() => this.stub().answerLink(linkId, given));
+  async respondByLink(linkId: string, given: ResponseByLink): ReturnType<rpc.ThreadRpc["respondByLink"]> {
+    return retry(() => this.stub().respondByLink(linkId, given));
   }
 
-  async answersTaken(interruptIds: string[]): Promise<Record<string, FirstAnswer>> {
-    return retry(() => this.stub().answersTaken(interruptIds));
+  async acceptedResponses(interruptIds: string[]): Promise<Record<string, AcceptedResponse>> {
+    return retry(() => this.stub().acceptedResponses(interruptIds));
   }
 
   async copyFrom(threadId: string, metadata?: Json): Promise<types.Thread> {
     return retry(() => this.stub().copyFrom(threadId, metadata));
   }
 
-  async copyPage(from?: CopyPlace): Promise<rpc.CopyPage> {
+  async copyPage(from?: CopyCursor): Promise<rpc.CopyPage> {
     return retry(() => this.stub().copyPage(from));
   }
 
@@ -127,7 +127,7 @@ export class RemoteThread implements rpc.ThreadRpc {
 
   async startAndFollow(request: rpc.RunRequest, query: Omit<TailQuery, "after" | "runId">): Promise<Bytes> {
     const events = await retry(() => this.stub().startAndFollow(request, query));
-    return resumeBytes(events, placeInLog(this.stub, { ...query, runId: request.run_id }), this.sleep);
+    return resumeBytes(events, cursorInLog(this.stub, { ...query, runId: request.run_id }), this.sleep);
   }
 
   async startAndStream(request: rpc.RunRequest, options: rpc.RunStream): Promise<Bytes> {
@@ -145,8 +145,8 @@ export class RemoteThread implements rpc.ThreadRpc {
     const last = await this.lastSeq();
     const from = after === undefined ? last : after > last ? 0 : after;
     const open = (seen = from) => this.stub().streamThread(modes, seen);
-    const place = placeInFrames({ open, has: (seq) => this.stub().hasEvent(seq) });
-    return resumeBytes(await retry(() => open()), place, this.sleep);
+    const position = cursorInFrames({ open, has: (seq) => this.stub().hasEvent(seq) });
+    return resumeBytes(await retry(() => open()), position, this.sleep);
   }
 
   async getRun(runId: string): Promise<types.Run | undefined> {
@@ -185,7 +185,7 @@ export class RemoteThread implements rpc.ThreadRpc {
 
   async join(runId: string): Promise<Bytes> {
     const open = () => retryUntilAnswered(() => this.stub().join(runId));
-    return resumeBytes(await open(), placeInResult(open), this.sleep);
+    return resumeBytes(await open(), cursorInResult(open), this.sleep);
   }
 
   async task(taskId: string): Promise<types.TaskView | undefined> {
@@ -205,7 +205,7 @@ export class RemoteThread implements rpc.ThreadRpc {
   }
 
   async follow(query: TailQuery): Promise<Bytes> {
-    return resumeBytes(await retry(() => this.stub().follow(query)), placeInLog(this.stub, query), this.sleep);
+    return resumeBytes(await retry(() => this.stub().follow(query)), cursorInLog(this.stub, query), this.sleep);
   }
 
   async lastSeq(runId?: string): Promise<number> {
@@ -220,8 +220,8 @@ export class RemoteThread implements rpc.ThreadRpc {
     return retry(() => this.stub().firstSeq(runId));
   }
 
-  async parked(): Promise<types.ParkedThread | undefined> {
-    return retry(() => this.stub().parked());
+  async waitingThread(): Promise<types.WaitingThread | undefined> {
+    return retry(() => this.stub().waitingThread());
   }
 
   async state(query: rpc.StateQuery): Promise<types.ThreadState | undefined> {
@@ -229,22 +229,22 @@ export class RemoteThread implements rpc.ThreadRpc {
   }
 
   async history(query: rpc.HistoryQuery): Promise<Bytes> {
-    return resumeBytes(await retry(() => this.stub().history(query)), placeInHistory(this.stub, query));
+    return resumeBytes(await retry(() => this.stub().history(query)), cursorInHistory(this.stub, query));
   }
 
   async updateState(update: rpc.StateUpdate, checkpoint?: types.CheckpointAddress, graphId?: string) {
     return this.stub().updateState(update, checkpoint, graphId);
   }
 
-  #inRun(runId: string, options: rpc.RunStream): Place {
+  #inRun(runId: string, options: rpc.RunStream): StreamCursor {
     const open = async (last?: number) =>
       this.stub()
         .streamRun(runId, last === undefined ? options : { ...options, seen: last })
-        .catch(unlessGone);
+        .catch(unlessDeleted);
     const leave = options.cancelOnDisconnect
       ? () => retry(() => this.stub().cancelMany({ runIds: [runId] }, "interrupt"))
       : undefined;
-    return placeInFrames({ open, has: (seq) => this.stub().hasEvent(seq), leave });
+    return cursorInFrames({ open, has: (seq) => this.stub().hasEvent(seq), leave });
   }
 }
 
@@ -265,7 +265,7 @@ export async function* readStates(stream: ReadableStream<Uint8Array>): AsyncGene
 export function threadStub(env: Env, workspaceId: string, threadId: string): ThreadRpc {
   const object = () => threadObject(env, workspaceId, threadId);
   return new RemoteThread(
-    () => callObject<ThreadRpc>(object(), keysFor(env, workspaceId)),
+    () => rpcProxy<ThreadRpc>(object(), keysFor(env, workspaceId)),
     (after) => sleepOn(object(), after),
   );
 }

@@ -10,7 +10,7 @@ import type { ThreadState } from "./types.ts";
 type Bytes = ReadableStream<Uint8Array>;
 
 /** Where a stream's reader is. */
-export interface Place {
+export interface StreamCursor {
   /** The bytes to pass on after `chunk` has arrived. The place moves past them. */
   take(chunk: Uint8Array): Uint8Array[];
   /** The log is read up to this sequence number, and no run is in progress. */
@@ -30,7 +30,7 @@ const PATIENCE_MS = 30_000;
  * One stream made of `first` and, after each cut by an outage and each rest, of what `place.open` gives. Fails when no byte
  * arrives for 30 s after the first cut, and with every error that is not an outage. `sleep` waits through a rest.
  */
-export function resumeBytes(first: Bytes, place: Place, sleep?: (after: number) => Sleep): Bytes {
+export function resumeBytes(first: Bytes, position: StreamCursor, sleep?: (after: number) => Sleep): Bytes {
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined = first.getReader();
   let left = false;
   let opened = Date.now();
@@ -42,7 +42,7 @@ export function resumeBytes(first: Bytes, place: Place, sleep?: (after: number) 
   let sleeping: Sleep | undefined;
   const read = async (): Promise<Uint8Array | undefined> => {
     if (left) return undefined;
-    reader ??= (await place.open())?.getReader();
+    reader ??= (await position.open())?.getReader();
     if (!left) return (await reader?.read())?.value;
     await close();
     return undefined;
@@ -58,7 +58,7 @@ export function resumeBytes(first: Bytes, place: Place, sleep?: (after: number) 
     if (left || seq === undefined || !sleep) return false;
     marks = new RestMark();
     reader = undefined;
-    place.rest?.(seq);
+    position.rest?.(seq);
     sleeping = sleep(seq);
     const changed = await sleeping.woken;
     opened = Date.now();
@@ -89,7 +89,7 @@ export function resumeBytes(first: Bytes, place: Place, sleep?: (after: number) 
           cutSince = undefined;
           cuts = 0;
           const bytes = marks.take(withoutPings(chunk));
-          if (bytes.length > 0) passed.push(...place.take(bytes));
+          if (bytes.length > 0) passed.push(...position.take(bytes));
         } catch (error) {
           if (left) return undefined;
           await cut(error);
@@ -98,7 +98,7 @@ export function resumeBytes(first: Bytes, place: Place, sleep?: (after: number) 
     },
     async leave() {
       left = true;
-      await Promise.all([close(), place.leave?.()]);
+      await Promise.all([close(), position.leave?.()]);
     },
   });
 }
@@ -154,9 +154,9 @@ const CARRY = 200;
 const HELD = 1_000_000;
 
 /** How the stream's object is reached. */
-interface Source {
+interface FrameSource {
   /** Opens the stream again after a sequence number, from its beginning without one. */
-  open: (after?: number) => ReturnType<Place["open"]>;
+  open: (after?: number) => ReturnType<StreamCursor["open"]>;
   /** Whether the log has the event: a token may be lost with the process that sent it. */
   has: (seq: number) => Promise<boolean>;
   leave?: () => Promise<unknown>;
@@ -167,7 +167,7 @@ interface Source {
  * is complete, and the bytes that came after it. Whole frames are passed on, because a token of which a half has been passed on
  * may be lost.
  */
-export function placeInFrames({ open, has, leave }: Source): Place {
+export function cursorInFrames({ open, has, leave }: FrameSource): StreamCursor {
   const decoder = new TextDecoder("latin1");
   /** The last event that is whole: another one has begun after it. */
   let whole: number | undefined;
@@ -254,7 +254,7 @@ const sumLengths = (chunks: Uint8Array[]): number => chunks.reduce((sum, { lengt
 // Places in the streams of a thread: how far a reader has come, and how the stream opens again from there.
 
 /** In the result of a run. The result of a run that has ended never changes, so the place is a number of bytes. */
-export function placeInResult(open: Place["open"]): Place {
+export function cursorInResult(open: StreamCursor["open"]): StreamCursor {
   let passed = 0;
   let known = 0;
   return {
@@ -272,7 +272,7 @@ export function placeInResult(open: Place["open"]): Place {
 }
 
 /** In the log: after the last event that was passed on. Without `after`, at the beginning of the run. */
-export function placeInLog(stub: () => ThreadRpc, query: Omit<TailQuery, "after"> & { after?: number }): Place {
+export function cursorInLog(stub: () => ThreadRpc, query: Omit<TailQuery, "after"> & { after?: number }): StreamCursor {
   const lines = new WholeLines();
   const { runId } = query;
   let { after } = query;
@@ -292,7 +292,7 @@ export function placeInLog(stub: () => ThreadRpc, query: Omit<TailQuery, "after"
       else if ((after ?? 0) > (await stub().lastSeq())) return undefined;
       return stub()
         .follow({ ...query, after: after ?? 0 })
-        .catch(unlessGone);
+        .catch(unlessDeleted);
     },
     async leave() {
       if (!query.cancelOnDisconnect || runId === undefined) return;
@@ -302,7 +302,7 @@ export function placeInLog(stub: () => ThreadRpc, query: Omit<TailQuery, "after"
 }
 
 /** In the history, which is newest first: before the last checkpoint that was passed on. */
-export function placeInHistory(stub: () => ThreadRpc, query: HistoryQuery): Place {
+export function cursorInHistory(stub: () => ThreadRpc, query: HistoryQuery): StreamCursor {
   const lines = new WholeLines();
   let { limit } = query;
   let last: Uint8Array[] | undefined;
@@ -350,7 +350,7 @@ function decodeChunks(chunks: Uint8Array[]): string {
 }
 
 /** A run or thread that was deleted has no more events. */
-export function unlessGone(error: unknown): undefined {
+export function unlessDeleted(error: unknown): undefined {
   if (toProblem(error).status !== 404) throw error;
   return undefined;
 }

@@ -6,17 +6,17 @@ import type { OwnWebhook } from "../deliveries/receiver.ts";
 import type { WireCommand } from "../runtime/drive.ts";
 import type { Actor, LinkRpc } from "./types.ts";
 import type { ThreadRecord } from "./record.ts";
-import type { CopiedRow, CopyPlace } from "./store/copy.ts";
+import type { CopiedRow, CopyCursor } from "./store/copy.ts";
 import type { TailQuery } from "./log/events.ts";
 import type {
   CancelAction,
   CheckpointAddress,
   MultitaskStrategy,
   OpenRun,
-  ParkedThread,
+  WaitingThread,
   Run,
   RunStatus,
-  Standing,
+  ThreadSummary,
   StorageFigures,
   TaskView,
   Thread,
@@ -145,7 +145,7 @@ export interface CopyPage {
   /** Runs in flight that answer questions. */
   answering?: string[];
   rows: CopiedRow[];
-  next?: CopyPlace;
+  next?: CopyCursor;
 }
 
 /** Open runs by their ids, else by their status. */
@@ -165,7 +165,7 @@ export interface ThreadRpc extends LinkRpc {
   /** The thread, with `values` null when they have more than `mostValues` characters of JSON. */
   get(mostValues?: number): Promise<Thread | undefined>;
   /** What decides how a new run begins, without the state's values. */
-  standing(): Promise<Standing | undefined>;
+  summary(): Promise<ThreadSummary | undefined>;
   /** What the conversation is called: the beginning of the first thing a person said. */
   title(): Promise<string | undefined>;
   patch(change: ThreadPatch): Promise<Thread>;
@@ -180,7 +180,7 @@ export interface ThreadRpc extends LinkRpc {
    */
   copyFrom(threadId: string, metadata?: Json): Promise<Thread>;
   /** For `copyFrom`: a page of the thread's rows, from the beginning or from a page's `next`. */
-  copyPage(from?: CopyPlace): Promise<CopyPage>;
+  copyPage(from?: CopyCursor): Promise<CopyPage>;
   /** Deletes all but the latest checkpoint. */
   keepLatest(): Promise<boolean>;
   storage(): Promise<StorageFigures | undefined>;
@@ -240,7 +240,7 @@ export interface ThreadRpc extends LinkRpc {
   firstSeq(runId: string): Promise<number | undefined>;
 
   /** Where the thread stands in its graph; undefined when it has no graph yet. */
-  parked(): Promise<ParkedThread | undefined>;
+  waitingThread(): Promise<WaitingThread | undefined>;
   state(query: StateQuery): Promise<ThreadState | undefined>;
   /** Newest first, a state a line (see `readStates`): together they may be more than one call can give. */
   history(query: HistoryQuery): Promise<ReadableStream<Uint8Array>>;

@@ -1,12 +1,12 @@
 /** Runs as rows: their states, and how they read on the wire. */
-import type { Spent } from "../limits/budgets/rpc.ts";
+import type { BudgetSpending } from "../limits/budgets/rpc.ts";
 import { remoteProblem } from "../lib/problem.ts";
 import type { Json } from "../lib/json.ts";
 import { readOwnPath } from "../deliveries/receiver.ts";
 import type { RunRequest } from "./rpc.ts";
 import type { Interrupts, MultitaskStrategy, Run, RunError, RunStatus, StopReason } from "./types.ts";
 import type { RunRow } from "./store/statements.ts";
-import type { Refs } from "./log/values.ts";
+import type { ValueRefs } from "./log/values.ts";
 
 /** The allowed changes of a run's status. Any other change is a bug. */
 const TRANSITIONS: Record<RunStatus, readonly RunStatus[]> = {
@@ -21,7 +21,7 @@ const TRANSITIONS: Record<RunStatus, readonly RunStatus[]> = {
 export const isOpen = (status: RunStatus): boolean => TRANSITIONS[status].length > 0;
 
 /** The stored outcome of a run. */
-export interface Outcome {
+export interface RunOutcome {
   updated: number;
   /** How often it was started; more than once after a crash. */
   attempt: number;
@@ -36,7 +36,7 @@ export interface Outcome {
   first_event?: number;
   first_seq?: number;
   last_seq?: number;
-  values?: Refs;
+  values?: ValueRefs;
   interrupts?: Interrupts;
   /** Its request names the checkpoint that was the latest one when it began. */
   at_latest?: true;
@@ -46,17 +46,17 @@ export interface Outcome {
   task_id?: string;
   error?: RunError;
   /** What is spent of its budgets, by their ids. */
-  spent?: Record<string, Spent>;
+  spent?: Record<string, BudgetSpending>;
   /** It has claimed slots that its request does not name: a rule paused it before it began. */
   claimed?: true;
   /** Why it was stopped, if it was. */
   stopped?: StopReason;
   /** It answered what does not wait, so it runs nothing. */
-  refusal?: Refusal;
+  refusal?: ResumeRefusal;
 }
 
 /** Why a strict resume runs nothing, as clients read it in the run's end. */
-export interface Refusal {
+export interface ResumeRefusal {
   reason: "unknown_interrupt";
   /** What was answered and does not wait. */
   interrupt_ids: string[];
@@ -64,7 +64,7 @@ export interface Refusal {
   pending_ids: string[];
 }
 
-export interface StoredRun {
+export interface RunRecord {
   id: string;
   /** Characters of the request as JSON. */
   size: number;
@@ -73,30 +73,30 @@ export interface StoredRun {
   due: number;
   status: RunStatus;
   request: RunRequest;
-  outcome: Outcome;
+  outcome: RunOutcome;
 }
 
 /** The run that a row holds. */
-export function storedRun(row: RunRow): StoredRun {
+export function toRunRecord(row: RunRow): RunRecord {
   const request = JSON.parse(row.request) as RunRequest;
-  const outcome = row.outcome === null ? { updated: row.created, attempt: 0 } : (JSON.parse(row.outcome) as Outcome);
+  const outcome = row.outcome === null ? { updated: row.created, attempt: 0 } : (JSON.parse(row.outcome) as RunOutcome);
   const due = row.created + (request.after_seconds ?? 0) * 1000;
   const size = row.request.length;
   return { id: row.run_id, size, created: row.created, due, status: row.status as RunStatus, request, outcome };
 }
 
 /** The run in its next status, as a copy; throws when the machine has no such step. */
-export function transition(run: StoredRun, to: RunStatus): StoredRun {
+export function transition(run: RunRecord, to: RunStatus): RunRecord {
   if (!TRANSITIONS[run.status].includes(to)) throw new Error(`A ${run.status} run cannot become ${to}.`);
   return { ...run, status: to, outcome: { ...run.outcome, updated: Date.now() } };
 }
 
 /** Whether the run has claimed slots, or will: its end gives them back. */
-export const takesSlots = ({ request, outcome }: StoredRun): boolean =>
+export const takesSlots = ({ request, outcome }: RunRecord): boolean =>
   request.flow !== undefined || outcome.claimed === true;
 
 /** The task that the run is of: that of its request, or the one whose question it answers. */
-export const findTask = ({ request, outcome }: Pick<StoredRun, "request" | "outcome">): string | undefined =>
+export const findTask = ({ request, outcome }: Pick<RunRecord, "request" | "outcome">): string | undefined =>
   request.task?.task_id ?? outcome.task_id;
 
 /** The answer when `multitask_strategy` is "reject" and a run is open. */
@@ -112,7 +112,7 @@ export function readStrategy(request: RunRequest): MultitaskStrategy {
 }
 
 /** The run on the wire. */
-export function toWireRun(run: StoredRun, threadId: string): Run {
+export function toWireRun(run: RunRecord, threadId: string): Run {
   const { request } = run;
   return {
     run_id: run.id,
@@ -125,17 +125,17 @@ export function toWireRun(run: StoredRun, threadId: string): Run {
     metadata: { ...request.assistant.metadata, ...request.metadata },
     multitask_strategy: readStrategy(request),
     kwargs: toWireKwargs(request),
-    ...describeAnswer(run),
+    ...describeRunResponse(run),
     ...budgetsOn(run),
   };
 }
 
-function describeAnswer({ request: { actor }, outcome }: StoredRun): Pick<Run, "answered"> {
+function describeRunResponse({ request: { actor }, outcome }: RunRecord): Pick<Run, "answered"> {
   if (!actor?.via || !outcome.answered?.length) return {};
   return { answered: { via: actor.via, ...(actor.name !== undefined && { name: actor.name }) } };
 }
 
-function budgetsOn({ request: { budgets }, outcome: { spent: states = {} } }: StoredRun): Pick<Run, "budgets"> {
+function budgetsOn({ request: { budgets }, outcome: { spent: states = {} } }: RunRecord): Pick<Run, "budgets"> {
   if (!budgets) return {};
   const shown = budgets.map(({ id, per, key, unit, limit }) => {
     const { spent = 0, extra = 0 } = states[id] ?? {};

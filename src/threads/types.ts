@@ -1,6 +1,6 @@
 /** What a thread, its runs and its states look like on the wire, and the values that they are made of. */
 import * as v from "valibot";
-import type { Parked } from "../agents/graphs/continuity.ts";
+import type { WaitingState } from "../agents/graphs/continuity.ts";
 import { AnyObject, Count, Id, open, Time } from "../http/shapes.ts";
 import type { Json } from "../lib/json.ts";
 import { isUuid, deriveUuid } from "../lib/uuid.ts";
@@ -8,7 +8,7 @@ import { remoteProblem } from "../lib/problem.ts";
 
 /** Who answers a question, through what, and the links by which it can be answered. */
 /** Through what an answer came. */
-export type Via = "api" | "console" | "link" | "webhook" | "mcp" | "a2a" | "agui" | "cron" | "run";
+export type ResponseChannel = "api" | "console" | "link" | "webhook" | "mcp" | "a2a" | "agui" | "cron" | "run";
 
 /** Who makes a run that answers. */
 export interface Actor {
@@ -16,7 +16,7 @@ export interface Actor {
   credentialId: string;
   user?: string;
   /** Left out in runs of earlier versions: the API. */
-  via?: Via;
+  via?: ResponseChannel;
   /** For whom the link was made that was answered. */
   name?: string;
   address?: string;
@@ -24,8 +24,8 @@ export interface Actor {
 }
 
 /** The one answer that a question has taken. */
-export interface FirstAnswer {
-  via: Via;
+export interface AcceptedResponse {
+  via: ResponseChannel;
   name?: string;
   /** Milliseconds since 1970. */
   at: number;
@@ -44,7 +44,7 @@ export interface NewLink {
   by: { kind: string; credentialId: string };
 }
 
-export interface AnswerLink extends NewLink {
+export interface InterruptLink extends NewLink {
   /**
    * How many answers the question's id had taken when the link was made. LangGraph gives the questions that one task asks one after
    * another the same id, so the id alone does not say which of them the link is for.
@@ -55,18 +55,18 @@ export interface AnswerLink extends NewLink {
 
 /** Where the question of a link stands. */
 export type LinkState =
-  | { state: "waits"; link: AnswerLink; value: unknown; graph_id: string }
-  | { state: "answered"; link: AnswerLink; first: FirstAnswer }
-  | { state: "gone"; link: AnswerLink };
+  | { state: "waits"; link: InterruptLink; value: unknown; graph_id: string }
+  | { state: "answered"; link: InterruptLink; first: AcceptedResponse }
+  | { state: "gone"; link: InterruptLink };
 
-export interface GivenByLink {
+export interface ResponseByLink {
   run_id: string;
   answer: unknown;
   actor: Actor;
 }
 
 /** What the call of a run's webhook asks: the ids of the links of its questions. */
-export interface AskedByCall {
+export interface InterruptsOfDelivery {
   run_id: string;
   links: string[];
 }
@@ -74,25 +74,25 @@ export interface AskedByCall {
 /** What a thread does about links, for the rest of Weir. */
 export interface LinkRpc {
   /** 404 when the interrupt does not wait, 409 when it has been answered, or cannot be answered by a link. */
-  makeLink(link: NewLink): Promise<AnswerLink>;
+  makeLink(link: NewLink): Promise<InterruptLink>;
   /**
    * The link that the server itself gives out for the question through this channel: made once, and again when it has expired.
    * Undefined when the question cannot be answered by a link.
    */
-  ownLink(interruptId: string, via: Via): Promise<AnswerLink | undefined>;
+  ownLink(interruptId: string, via: ResponseChannel): Promise<InterruptLink | undefined>;
   /** The links of an interrupt, with their state, oldest first. */
   listLinks(interruptId: string): Promise<LinkState[]>;
   /** Revokes a link. False when there is none. */
   removeLink(interruptId: string, linkId: string): Promise<boolean>;
   /** Undefined when there is no such link, or no longer. */
-  askedBy(linkId: string): Promise<LinkState | undefined>;
+  linkState(linkId: string): Promise<LinkState | undefined>;
   /** Starts the run that resumes with the answer, if the question waits. Else says where it stands. */
-  answerLink(
+  respondByLink(
     linkId: string,
-    given: GivenByLink,
+    given: ResponseByLink,
   ): Promise<LinkState | { state: "accepted"; run_id: string } | undefined>;
   /** The answers that the thread's questions have taken, by the ids of the questions: the last one of each. */
-  answersTaken(interruptIds: string[]): Promise<Record<string, FirstAnswer>>;
+  acceptedResponses(interruptIds: string[]): Promise<Record<string, AcceptedResponse>>;
 }
 
 const RunStatus = v.picklist(["pending", "running", "success", "error", "timeout", "interrupted"]);
@@ -134,7 +134,7 @@ export interface TaskRun extends Run {
   /** Set when it was stopped. */
   stopped?: StopReason;
   /** Through what it was given an answer, if it was. */
-  via?: Via;
+  via?: ResponseChannel;
 }
 
 /** Runs that belong to one piece of work: one that paused, and those that took it up again. */
@@ -223,13 +223,13 @@ export const FoundThread = v.pipe(
 );
 
 /** Where a thread stands in its graph. */
-export interface ParkedThread {
+export interface WaitingThread {
   graph_id: string;
-  places: Parked[];
+  places: WaitingState[];
 }
 
 /** A thread's status between two runs. */
-export interface Standing {
+export interface ThreadSummary {
   assistantId?: string;
   graphId?: string;
   busy: boolean;
@@ -262,7 +262,7 @@ const Task = v.pipe(
 );
 
 /** What clients read of a state. Code that only passes it on knows less of it: `ThreadState`. */
-export const State = v.pipe(
+export const StateBody = v.pipe(
   v.object({
     values: v.unknown(),
     next: v.array(v.string()),
@@ -277,7 +277,10 @@ export const State = v.pipe(
 );
 
 /** A state in the answer of a history with `extract`. */
-export const PastState = v.pipe(v.object({ ...State.entries, extracted: v.optional(AnyObject) }), v.title("PastState"));
+export const PastState = v.pipe(
+  v.object({ ...StateBody.entries, extracted: v.optional(AnyObject) }),
+  v.title("PastState"),
+);
 
 export interface ThreadState {
   values: unknown;
@@ -290,7 +293,7 @@ export interface ThreadState {
   interrupts: unknown[];
 }
 
-export const Updated = v.object({ checkpoint: open({ thread_id: v.string() }) });
+export const UpdatedState = v.object({ checkpoint: open({ thread_id: v.string() }) });
 
 const amount = { count: Count, bytes: Count };
 const Amount = v.object(amount);
@@ -324,7 +327,7 @@ export function deriveThreadId(name: string, user?: string): string {
 export const objectName = (workspaceId: string, threadId: string): string => `${workspaceId}:${threadId}`;
 
 /** The ids that a thread's object has in its name. */
-export function idsIn({ name = "" }: DurableObjectId): { workspaceId: string; threadId: string } {
+export function parseObjectName({ name = "" }: DurableObjectId): { workspaceId: string; threadId: string } {
   const colon = name.indexOf(":");
   return { workspaceId: name.slice(0, colon), threadId: name.slice(colon + 1) };
 }
@@ -333,4 +336,4 @@ export function idsIn({ name = "" }: DurableObjectId): { workspaceId: string; th
 export const threadName = (id: string): string => `Thread with ID ${id}`;
 
 /** The 404 of a thread, thrown inside of its object. */
-export const absentThread = (id: string): Error => remoteProblem(404, `${threadName(id)} not found.`);
+export const threadNotFound = (id: string): Error => remoteProblem(404, `${threadName(id)} not found.`);

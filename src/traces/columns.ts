@@ -2,8 +2,14 @@
  * Runs by the thousand, as columns: what an export reads of a partition. A row as an object costs ten times as much to
  * read, to send and to write again.
  */
-import type { Blobs } from "../access/encryption/blobs.ts";
-import { type LargePayload, type PayloadField, type RunPosition, type StoredRun, PAYLOAD_FIELDS } from "./types.ts";
+import type { SealedBlobs } from "../access/encryption/blobs.ts";
+import {
+  type LargePayload,
+  type PayloadField,
+  type RunPosition,
+  type StoredTraceRun,
+  PAYLOAD_FIELDS,
+} from "./types.ts";
 
 // The texts of one column of many runs, in one buffer.
 
@@ -92,7 +98,7 @@ export function joinTexts(parts: Texts[]): Texts {
 }
 
 /** The fields of a run that a page can have: those of a stored run, and its raw feedback as a JSON array. */
-export type PageField = Exclude<keyof StoredRun, "large"> | "feedbacks";
+export type PageField = Exclude<keyof StoredTraceRun, "large"> | "feedbacks";
 
 /** Fields that are the same in every run of a partition; but for the tier, while traces of it are kept for longer. */
 const CONSTANT_FIELDS = ["tenant_id", "session_id", "trace_tier"] as const;
@@ -190,7 +196,7 @@ export function isConstant(field: string): field is ConstantField {
  * are resolved separately, because the payloads of one run can be 60 MB.
  */
 export async function resolveColumn(
-  blobs: Pick<Blobs, "get">,
+  blobs: Pick<SealedBlobs, "get">,
   { payloads, large }: RunPage,
   field: PayloadField,
 ): Promise<Texts | undefined> {

@@ -1,5 +1,5 @@
 /** Deleting traces and the traces of threads. */
-import { Count, Message, choosing, optional, unserved, Uuid } from "../http/shapes.ts";
+import { Count, ResultMessage, choosing, optional, unserved, Uuid } from "../http/shapes.ts";
 import { type Context, Hono } from "hono";
 import { audit } from "../access/audit/record.ts";
 import * as v from "valibot";
@@ -9,19 +9,19 @@ import { CONNECTIONS, inParallel } from "../lib/parallel.ts";
 import { Problem } from "../lib/problem.ts";
 import type { App } from "../http/context.ts";
 import { body, param, query } from "../http/validate.ts";
-import { refuseHeld } from "./projects/retention.ts";
+import { refuseLegalHold } from "./projects/retention.ts";
 import { tracePartition } from "./stub.ts";
-import type { Place } from "./types.ts";
+import type { PartitionLocation } from "./types.ts";
 import { removeTraceItems } from "./review/queues/item-store.ts";
 import { deleteSharesOfTraces, deleteSharesOfProject } from "./review/share/store.ts";
 import { noteDeletions, findProject, deleteProject } from "./projects/store.ts";
-import { allPlaces, somePartitions } from "./projects/partitions.ts";
+import { allLocations, somePartitions } from "./projects/partitions.ts";
 import { ThreadId } from "./query/schema.ts";
 import { forgetProjects } from "./projects/resolve.ts";
 
 const doc = createDoc("Traces");
 
-const Deleted = v.object({ ...Message.entries, traces: Count, runs: Count });
+const Deleted = v.object({ ...ResultMessage.entries, traces: Count, runs: Count });
 
 const DeleteRuns = choosing({
   session_id: Uuid,
@@ -70,7 +70,7 @@ export const runDeletionV2 = new Hono<App>()
 /** A thread can have more traces than fit in one parameter of a statement, which is at most 2 MB. */
 const AT_ONCE = 10_000;
 
-const placeKey = ({ day, shard }: Place) => `${day}#${shard}`;
+const locationKey = ({ day, shard }: PartitionLocation) => `${day}#${shard}`;
 
 /**
  * Deletes traces in every partition of the project: their days may be more than one, and ids do not always contain
@@ -82,19 +82,19 @@ async function deleteTraces(c: Context<App>, projectId: string, traceIds: string
   const db = database(c.env.DB);
   const project = await findProject(db, workspaceId, projectId);
   if (!project) throw new Problem(404, "Project not found.");
-  refuseHeld(project.legalHold);
+  refuseLegalHold(project.legalHold);
   const some = { trace_ids: traceIds.slice(0, 100), thread_ids: threadIds };
   const detail = { project_id: projectId, traces: traceIds.length, ...some };
   await audit(c, { action: "trace.deleted", targetId: traceIds[0] ?? threadIds[0] ?? "", detail });
-  const places = async () => allPlaces(db, workspaceId, projectId);
+  const places = async () => allLocations(db, workspaceId, projectId);
   const traces = new Set(traceIds);
-  const partition = (place: Place) => tracePartition(c.env, workspaceId, place);
+  const partition = (location: PartitionLocation) => tracePartition(c.env, workspaceId, location);
   /** The traces that a partition names as those of the threads, by its place. */
   const named = new Map<string, Set<string>>();
   if (threadIds.length > 0) {
-    await inParallel(await places(), CONNECTIONS, async (place) => {
-      const own = await partition(place).tracesOf(threadIds);
-      named.set(placeKey(place), new Set(own));
+    await inParallel(await places(), CONNECTIONS, async (location) => {
+      const own = await partition(location).tracesOf(threadIds);
+      named.set(locationKey(location), new Set(own));
       for (const trace of own) traces.add(trace);
     });
   }
@@ -109,10 +109,10 @@ async function deleteTraces(c: Context<App>, projectId: string, traceIds: string
     const known = await places();
     // A trace is deleted last where it is named: when this fails before, the same request finds it again.
     for (const isNamed of [false, true]) {
-      const counts = await inParallel(known, CONNECTIONS, async (place) => {
-        const own = named.get(placeKey(place));
+      const counts = await inParallel(known, CONNECTIONS, async (location) => {
+        const own = named.get(locationKey(location));
         const chosen = some.filter((trace) => (own?.has(trace) ?? false) === isNamed);
-        return chosen.length === 0 ? 0 : partition(place).deleteTraces(chosen);
+        return chosen.length === 0 ? 0 : partition(location).deleteTraces(chosen);
       });
       runs += counts.reduce((sum, count) => sum + count, 0);
     }

@@ -22,7 +22,7 @@ import {
 type Extra = Record<string, unknown>;
 
 /** Sealed texts of one run that wait to be joined. SDKs send a post and a patch. */
-const MOST_SEALED = 8;
+const MAX_SEALED = 8;
 
 /** Two levels deep, so that the members of `extra.metadata` are joined. `over` wins. */
 export function mergeExtras(under: Extra, over: Extra): Extra {
@@ -44,7 +44,7 @@ const withoutBrackets = (extra: string) => (isList(extra) ? extra.slice(1, -1) :
 /** Both as a JSON list of objects and sealed texts, the one that wins last. Undefined when they are too many. */
 export function listExtras(under: string, over: string): string | undefined {
   const list = `[${withoutBrackets(under)},${withoutBrackets(over)}]`;
-  return (JSON.parse(list) as unknown[]).length <= MOST_SEALED ? list : undefined;
+  return (JSON.parse(list) as unknown[]).length <= MAX_SEALED ? list : undefined;
 }
 
 /** The `extra` that a list of texts makes, once each is opened. */
@@ -56,19 +56,19 @@ export function joinExtras(list: string, open: (sealed: string) => string): stri
 }
 
 /** The payloads of a run whose key is destroyed. */
-const LOST: Partial<QueriedRun> = {
+const UNREADABLE: Partial<QueriedRun> = {
   ...Object.fromEntries(LARGE_FIELDS.map((field) => [field, null])),
   large: undefined,
   previews: undefined,
   error: "This run was encrypted with a key that has been destroyed.",
 };
 
-const fieldPlace = (runId: string, field: string) => ["trace run", runId, field];
+const fieldContext = (runId: string, field: string) => ["trace run", runId, field];
 
 /** The text of a payload as its row may hold it. "{}" stays: a merge takes it for "nothing to say". */
 function sealText(ring: Ring, runId: string, field: LargeField, text: string): string {
   if (!ring.isOn || text === "{}") return text;
-  const sealed = ring.seal(text, fieldPlace(runId, field));
+  const sealed = ring.seal(text, fieldContext(runId, field));
   return field === "error" ? sealed : JSON.stringify(sealed);
 }
 
@@ -87,9 +87,9 @@ export function sealWrite(ring: Ring, write: RunWrite): void {
 
 function openText(ring: Ring, runId: string, field: string, text: string): string {
   if (field === "extra" && isList(text))
-    return joinExtras(text, (sealed) => ring.open(sealed, fieldPlace(runId, field)));
+    return joinExtras(text, (sealed) => ring.open(sealed, fieldContext(runId, field)));
   const held = text.startsWith(JSON_MARK) ? (JSON.parse(text) as string) : text;
-  const open = ring.open(held, fieldPlace(runId, field));
+  const open = ring.open(held, fieldContext(runId, field));
   return open === held ? text : open;
 }
 
@@ -141,7 +141,7 @@ const isSealedRun = (run: QueriedRun) =>
 
 /** Decrypts a run. If its key is destroyed, the payloads are absent and the error says so. */
 function openRun(ring: Ring, run: QueriedRun): QueriedRun {
-  const payloads = openOr(() => openPayloads(ring, run), LOST);
+  const payloads = openOr(() => openPayloads(ring, run), UNREADABLE);
   return { ...run, feedback_stats: withoutSealed(run.feedback_stats), ...payloads };
 }
 
@@ -166,22 +166,22 @@ function withoutSealed(stats: string | null): string | null {
 }
 
 /** The members of a feedback that are sealed. Its key, score and value are what statistics are made of. */
-const SAID = ["comment", "correction", "extra"] as const;
+const SEALED_FEEDBACK = ["comment", "correction", "extra"] as const;
 
 function sealFeedback(ring: Ring, feedback: StoredFeedback): StoredFeedback {
   if (!ring.isOn) return feedback;
-  const sealed = SAID.map((name) => {
+  const sealed = SEALED_FEEDBACK.map((name) => {
     const value = feedback[name] ?? null;
     return [name, value === null ? null : ring.seal(JSON.stringify(value), ["feedback", feedback.id, name])];
   });
   return { ...feedback, ...Object.fromEntries(sealed) };
 }
 
-const isSealedFeedback = (feedback: StoredFeedback) => SAID.some((name) => isSealed(feedback[name]));
+const isSealedFeedback = (feedback: StoredFeedback) => SEALED_FEEDBACK.some((name) => isSealed(feedback[name]));
 
 /** The feedback as it was given. What a destroyed key has sealed is null. */
 function openFeedback(ring: Ring, feedback: StoredFeedback): StoredFeedback {
-  const open = SAID.map((name) => {
+  const open = SEALED_FEEDBACK.map((name) => {
     const held = feedback[name];
     if (!isSealed(held)) return [name, held];
     const text = openOr(() => ring.open(held, ["feedback", feedback.id, name]), null);

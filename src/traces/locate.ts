@@ -2,7 +2,7 @@
 import type { Database } from "../db/client.ts";
 import { uuidTime, DAY_MICROS, toDay } from "./time.ts";
 import { tracePartition } from "./stub.ts";
-import type { Place, RunWrite } from "./types.ts";
+import type { PartitionLocation, RunWrite } from "./types.ts";
 import { listWorkspacePartitions } from "./projects/partitions.ts";
 
 export interface LocateHint {
@@ -27,8 +27,8 @@ export async function locateRuns(
   workspaceId: string,
   ids: string[],
   hint: LocateHint = {},
-): Promise<Map<string, Place>> {
-  const found = new Map<string, Place>();
+): Promise<Map<string, PartitionLocation>> {
+  const found = new Map<string, PartitionLocation>();
   await search(ids, hint.start === undefined ? uuidDays(ids) : daysAround([hint.start]));
   const missing = ids.filter((id) => !found.has(id));
   if (missing.length > 0) await search(missing, undefined);
@@ -62,7 +62,7 @@ function daysAround(times: number[]): string[] {
 // doubles: 1, 2, 4, and so on. The new half takes the traces that begin after that. A trace stays in the shard that holds it.
 
 /** The most shards of a day: seven generations, which hold about 500 GB. */
-export const MOST_SHARDS = 64;
+export const MAX_SHARDS = 64;
 
 /** What a shard puts before the ids of feedback that it names beside those of runs and traces. */
 export const EARLY = "feedback/";

@@ -13,7 +13,7 @@ import type {
   ThreadStats,
   ThreadSummary,
   PartitionIdentity,
-  TreeRun,
+  TraceTreeRun,
 } from "./types.ts";
 
 // The order of runs by a figure. Those without it come last in either order; runs with the same one are in the order of their ids.
@@ -27,7 +27,7 @@ export interface RankPosition {
 }
 
 /** The first runs in the order of a figure, behind a position. */
-export interface Ranking {
+export interface RankRequest {
   by: (typeof RANKED)[number];
   order: "asc" | "desc";
   after: RankPosition | null;
@@ -80,7 +80,7 @@ export interface TakeRequest {
 }
 
 /** A run that a rule is to work on. */
-export interface TakenRun {
+export interface RuleRun {
   id: string;
   /** How often it was given, this time included. */
   attempt: number;
@@ -88,8 +88,8 @@ export interface TakenRun {
   step: number;
 }
 
-export interface Taken {
-  runs: TakenRun[];
+export interface RuleBatch {
+  runs: RuleRun[];
   /** Others can be taken now. */
   more: boolean;
   /** The number of the last change that the reading has seen (partition/changes.ts). */
@@ -98,7 +98,7 @@ export interface Taken {
 }
 
 /** What became of a run: it is over, or to be given again. */
-export interface Settled {
+export interface RuleOutcome {
   id: string;
   state: "done" | "failed" | "due";
   /** How many actions of the rule are done. */
@@ -206,9 +206,9 @@ export interface TracePartitionRpc {
   /** Which of these runs are in this partition. */
   which(ids: string[]): Promise<string[]>;
   query(request: QueryRequest): Promise<{ runs: QueriedRun[]; done: boolean }>;
-  rank(request: RunSelection & Ranking): Promise<RankedRun[]>;
+  rank(request: RunSelection & RankRequest): Promise<RankedRun[]>;
   /** The runs of a trace that are here, each after its parent. */
-  tree(traceId: string, limit: number): Promise<TreeRun[]>;
+  tree(traceId: string, limit: number): Promise<TraceTreeRun[]>;
   /** The traces with runs here whose root began on an earlier day. */
   crossing(): Promise<string[]>;
   /** Which of these traces have a run here that passes the filter; `root`: whose root does. */
@@ -250,7 +250,7 @@ export interface TracePartitionRpc {
   /** How many runs of the window have changed since a change. */
   countChanged(request: ChangedRequest): Promise<number>;
   /** Gives runs to a rule: each once, unless it is not settled in time. Undefined when nothing was ever written. */
-  takeForRule(request: TakeRequest): Promise<Taken | undefined>;
+  takeForRule(request: TakeRequest): Promise<RuleBatch | undefined>;
   listForRule(request: RuleRunsRequest): Promise<RuleRunState[]>;
-  settleForRule(rule: string, settled: Settled[]): Promise<RuleCounts | undefined>;
+  settleForRule(rule: string, settled: RuleOutcome[]): Promise<RuleCounts | undefined>;
 }

@@ -1,15 +1,15 @@
 /** The stub of a partition, and the keys of its objects in R2. */
 import { objectNamed } from "../lib/rpc.ts";
-import { callObject } from "../lib/rpc.ts";
+import { rpcProxy } from "../lib/rpc.ts";
 import { retryCalls } from "../lib/retry.ts";
 import { openIfSealed } from "./encryption.ts";
 import type { TracePartitionRpc } from "./rpc.ts";
 import { toDay } from "./time.ts";
-import type { Place, QueriedRun } from "./types.ts";
+import type { PartitionLocation, QueriedRun } from "./types.ts";
 
 /** All objects of a partition in R2 have this prefix, so that they are deleted with the partition. */
-export function blobPrefix(workspaceId: string, place: Place): string {
-  return `traces/${partitionName(workspaceId, place)}/`;
+export function blobPrefix(workspaceId: string, location: PartitionLocation): string {
+  return `traces/${partitionName(workspaceId, location)}/`;
 }
 
 export function runBlobPrefix(run: Pick<QueriedRun, "tenant_id" | "session_id" | "start_time" | "shard">): string {
@@ -25,13 +25,13 @@ export function payloadKey(prefix: string, hash: string): string {
  * The partition at a place of a workspace. The ids are the isolation: they name the object. Calls are repeated when the
  * object restarts: each has the same effect when it is carried out twice.
  */
-export function tracePartition(env: Env, workspaceId: string, place: Place): TracePartitionRpc {
-  const name = partitionName(workspaceId, place);
-  const calls = retryCalls(() => callObject<TracePartitionRpc>(objectNamed(env, env.TRACE_PARTITION, name)));
+export function tracePartition(env: Env, workspaceId: string, location: PartitionLocation): TracePartitionRpc {
+  const name = partitionName(workspaceId, location);
+  const calls = retryCalls(() => rpcProxy<TracePartitionRpc>(objectNamed(env, env.TRACE_PARTITION, name)));
   return openIfSealed(env, workspaceId, calls);
 }
 
 /** Shard 0 has the name of a day without shards. */
-function partitionName(workspaceId: string, { projectId, day, shard }: Place): string {
+function partitionName(workspaceId: string, { projectId, day, shard }: PartitionLocation): string {
   return `${workspaceId}/${projectId}/${day}${shard === 0 ? "" : `#${shard}`}`;
 }

@@ -64,7 +64,7 @@ export function pairsText(value: unknown): string {
 }
 
 /** A copy of a JSON value that is small enough to store beside a payload in R2, for search and lists. */
-export function preview(value: unknown, room = PREVIEW_ROOM): unknown {
+export function previewValue(value: unknown, room = PREVIEW_ROOM): unknown {
   let nodes = 400;
   const cut = (text: string): string => {
     const kept = clip(text, Math.min(MAX_VALUE, Math.max(0, room)));
@@ -86,13 +86,13 @@ export function preview(value: unknown, room = PREVIEW_ROOM): unknown {
 export function previewText(field: string, value: unknown): string {
   if (field === "error")
     return cutBytes(typeof value === "string" ? value : JSON.stringify(value), ERROR_PREVIEW_BYTES);
-  return JSON.stringify(preview(value));
+  return JSON.stringify(previewValue(value));
 }
 
 /** The metadata that filters search: the whole, or a preview of it when it is too large. */
 export function metadataText(metadata: Record<string, unknown>): string {
   const whole = JSON.stringify(metadata);
-  return byteLength(whole) <= FILTERED_METADATA_BYTES ? whole : JSON.stringify(preview(metadata, METADATA_ROOM));
+  return byteLength(whole) <= FILTERED_METADATA_BYTES ? whole : JSON.stringify(previewValue(metadata, METADATA_ROOM));
 }
 
 // Previews of payloads in lists.

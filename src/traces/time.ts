@@ -86,7 +86,7 @@ export const Time = v.pipe(
 
 // dotted_order: a run's place in its trace, as text that sorts in tree order.
 
-export interface Segment {
+export interface OrderSegment {
   /** Microseconds since the epoch. */
   start: number;
   id: string;
@@ -99,10 +99,10 @@ const SEGMENT =
 const MAX_DEPTH = 200;
 
 /** The segments root first, or undefined when the text is none. */
-export function parseDotted(text: string): Segment[] | undefined {
+export function parseDotted(text: string): OrderSegment[] | undefined {
   const parts = text.split(".", MAX_DEPTH + 1);
   if (parts.length > MAX_DEPTH) return undefined;
-  const segments: Segment[] = [];
+  const segments: OrderSegment[] = [];
   for (const part of parts) {
     const match = SEGMENT.exec(part);
     if (!match) return undefined;

@@ -5,7 +5,7 @@ import type { TraceTier } from "./projects/table.ts";
 import type { Usage } from "../limits/prices/usage.ts";
 
 /** The location of runs of a workspace: a shard of a project's UTC day (YYYY-MM-DD). */
-export interface Place {
+export interface PartitionLocation {
   projectId: string;
   day: string;
   shard: number;
@@ -44,7 +44,7 @@ export interface LargePayload {
  * A run of a trace as a partition holds it: every field of specification section 2.6.
  * Times are microseconds since the epoch (see time.ts). Payloads are JSON texts; `error` is plain text.
  */
-export interface StoredRun {
+export interface StoredTraceRun {
   id: string;
   tenant_id: string;
   session_id: string;
@@ -165,7 +165,7 @@ export const StoredFeedback = v.pipe(
 );
 
 /** A run with what only queries show. */
-export interface QueriedRun extends StoredRun {
+export interface QueriedRun extends StoredTraceRun {
   shard: number;
   thread_id: string | null;
   execution_order: number;
@@ -177,7 +177,7 @@ export interface QueriedRun extends StoredRun {
   previews?: Partial<Record<LargeField, string>>;
 }
 
-export type TreeRun = Pick<
+export type TraceTreeRun = Pick<
   QueriedRun,
   | "id"
   | "session_id"
@@ -240,7 +240,7 @@ export interface ThreadStats extends PartitionStats {
 }
 
 /** Figures of the runs that share a key: the begin of a bucket in microseconds, or a value of a property. */
-export interface Stats {
+export interface TraceStats {
   key: string | number;
   run_count: number;
   error_count: number;
@@ -255,8 +255,8 @@ export interface Stats {
 }
 
 export interface PartitionSeries {
-  times: Stats[];
-  keys: Stats[];
+  times: TraceStats[];
+  keys: TraceStats[];
 }
 
 export interface FeedbackSum {
@@ -311,7 +311,7 @@ export interface ThreadSummary {
 /**
  * The identity of a partition. Every write contains it, because an object does not know its own name after a restart.
  */
-export interface PartitionIdentity extends Place {
+export interface PartitionIdentity extends PartitionLocation {
   workspaceId: string;
   traceTier: TraceTier;
 }

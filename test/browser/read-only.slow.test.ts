@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import type { Page, Request } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
-import { mayCall, ruleFor } from "../../src/http/route.ts";
+import { mayCall, accessOf } from "../../src/http/route.ts";
 import type { Principal } from "../../src/http/principal.ts";
 import { sharedServer } from "../support/shared-server.ts";
 import { callAs } from "../support/workspace.ts";
@@ -102,7 +102,7 @@ function watch(page: Page, url: string): { refused: string[]; isQuiet: () => boo
   page.on("request", (request) => {
     const { origin, pathname } = new URL(request.url());
     if (origin !== url || request.method() === "GET") return;
-    const access = ruleFor(request.method(), pathname)?.access;
+    const access = accessOf(request.method(), pathname)?.access;
     const may = access !== undefined && access !== "deployment" && mayCall(READER as Principal, access);
     if (!may) sent.push(`${request.method()} ${pathname}`);
   });

@@ -5,7 +5,7 @@ import { expect } from "vitest";
 import { fireDueCrons, startFiring } from "../../src/automation/crons/fire.ts";
 import { nextDue } from "../../src/automation/crons/schedule.ts";
 import { threadsFor } from "../../src/automation/crons/fire.ts";
-import type { Firing } from "../../src/automation/crons/store.ts";
+import type { FiringRow } from "../../src/automation/crons/store.ts";
 import { database } from "../../src/db/client.ts";
 import { message1, rpc } from "../protocols/a2a/rpc.ts";
 import { pause } from "../support/aborts.ts";
@@ -149,9 +149,9 @@ export const engines: Record<string, (caller: Client) => Promise<void>> = {
     const { cron_id } = await answer.json<{ cron_id: string }>();
     // Not the answer's: when storage failed the request was repeated, and a tick of another client may have come before.
     const due = nextDue({ schedule, timezone: null, endTime: null }, Date.now()) ?? 0;
-    const sent: Firing[] = [];
+    const sent: FiringRow[] = [];
     const CRON_QUEUE = {
-      sendBatch: async (batch: { body: Firing }[]) => void sent.push(...batch.map(({ body: firing }) => firing)),
+      sendBatch: async (batch: { body: FiringRow }[]) => void sent.push(...batch.map(({ body: firing }) => firing)),
     };
     for (let minute = 0; minute < 4 || !(await countRuns(caller, thread)); minute += 1) {
       const now = due + minute * 60_000 + random.between(-30_000, 30_000);

@@ -1,9 +1,9 @@
 /** Which requests skip the search for a file of the page under `weir dev`. */
 import { expect, it } from "vitest";
 import { skipsAssets } from "../../src/cli/dev/forward.ts";
-import type { Translated } from "../../src/cli/dev/config.ts";
+import type { MiniflareConfig } from "../../src/cli/dev/config.ts";
 
-const withRules = (user_worker: string[], asset_worker: string[] = []): Translated =>
+const withRules = (user_worker: string[], asset_worker: string[] = []): MiniflareConfig =>
   ({ workerOptions: { assets: { routerConfig: { static_routing: { user_worker, asset_worker } } } } }) as never;
 const RULES = withRules(["/threads", "/threads/*", "/a*b/*", "/mcp"]);
 

@@ -3,7 +3,7 @@ import { rmSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { writeBundle } from "../../src/cli/build.ts";
-import { type Bundled, bundler } from "../../src/cli/bundle/bundle.ts";
+import { type Bundle, bundler } from "../../src/cli/bundle/bundle.ts";
 import { keepBundle, readKeptBundle } from "../../src/cli/bundle/packages.ts";
 import { generate } from "../../src/cli/project/generate.ts";
 import { findProject, type Project } from "../../src/cli/project/project.ts";
@@ -20,7 +20,7 @@ const ADDED = ["src/word.ts", "tsconfig.json", "node_modules/more", "node_module
 
 let made: TestProject;
 let project: Project;
-let result: Bundled;
+let result: Bundle;
 let inputs: string[];
 beforeAll(async () => {
   made = newProject(FILES);

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { firstKey, waitUntilOk } from "../../src/cli/deploy/secrets.ts";
-import { writeKnown } from "../../src/cli/deploy/secrets.ts";
+import { writeStoredSecrets } from "../../src/cli/deploy/secrets.ts";
 import { run } from "../../src/cli/keys.ts";
 import { SECRETS, type TestServer } from "../support/server.ts";
 import { sharedServer } from "../support/shared-server.ts";
@@ -72,8 +72,8 @@ test("a key is created, listed and revoked", async () => {
 
 test("the admin key that a deploy kept in this folder is used for its address only", async () => {
   await expect(keys("list")).rejects.toThrow(/refused with status 401/);
-  writeKnown(join(folder, ".weir"), "other", { url: "https://other.example", WEIR_ADMIN_KEY: "of-another" });
-  writeKnown(join(folder, ".weir"), "agent", { url: server.url, WEIR_ADMIN_KEY: SECRETS.WEIR_ADMIN_KEY });
+  writeStoredSecrets(join(folder, ".weir"), "other", { url: "https://other.example", WEIR_ADMIN_KEY: "of-another" });
+  writeStoredSecrets(join(folder, ".weir"), "agent", { url: server.url, WEIR_ADMIN_KEY: SECRETS.WEIR_ADMIN_KEY });
   await firstKey(server.url, SECRETS.WEIR_ADMIN_KEY, fetch);
   expect(await keys("list")).toContain("first");
   expect(await keys("list", "--workspace", server.workspaceId)).toContain("local");

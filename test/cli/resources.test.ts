@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { type Resources, nameResources } from "../../src/cli/project/generate.ts";
+import { type WorkerResources, nameResources } from "../../src/cli/project/generate.ts";
 
 const kinds = ["databases", "buckets", "queues", "rateLimits"] as const;
-const listNames = (resources: Resources) =>
+const listNames = (resources: WorkerResources) =>
   kinds.flatMap((kind) => Object.values(resources[kind]).map((name) => `${kind} ${name}`));
 
 describe("names of a deployment's resources", () => {

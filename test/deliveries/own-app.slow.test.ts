@@ -10,8 +10,8 @@ import { type CronRow, findCron } from "../../src/automation/crons/store.ts";
 import { database } from "../../src/db/client.ts";
 import { graphs } from "../../src/deployment.ts";
 import { readOwnPath } from "../../src/deliveries/receiver.ts";
-import { sendOrDrop } from "../../src/deliveries/send.ts";
-import { custom } from "../../src/deployment.ts";
+import { sendOrDropDelivery } from "../../src/deliveries/send.ts";
+import { projectExports } from "../../src/deployment.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";
 import * as pack from "../access/users/pack.ts";
 import { rowsIn } from "../support/thread-tables.ts";
@@ -49,7 +49,7 @@ const app = new Hono()
   .post("/threads/:id/copy", async (_c, next) => next());
 
 Object.assign(graphs, { echo: pack.whoami });
-Object.assign(custom, { auth: pack.auth, app });
+Object.assign(projectExports, { auth: pack.auth, app });
 
 beforeEach(() => {
   got = [];
@@ -164,7 +164,12 @@ it.each(["//", "//hooks/first", "/\\hooks/first", "/.//hooks/first", "/\t/hooks/
 
 it("leaves a line in the log when its address may no longer be called", async () => {
   const log = vi.spyOn(console, "error").mockImplementation(() => {});
-  await sendOrDrop(env, crypto.randomUUID(), { url: "https://10.0.0.1/", delivery: "d-1", headers: {}, body: "{}" });
+  await sendOrDropDelivery(env, crypto.randomUUID(), {
+    url: "https://10.0.0.1/",
+    delivery: "d-1",
+    headers: {},
+    body: "{}",
+  });
   expect(log.mock.calls.flat().join()).toContain("d-1");
   log.mockRestore();
 });

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { ROLES } from "../../src/access/auth/roles.ts";
-import { permissionsOfRule, ruleFor } from "../../src/http/route.ts";
+import { permissionsOfAccess, accessOf } from "../../src/http/route.ts";
 import { PERMISSIONS } from "../../src/http/principal.ts";
 import { ROUTES } from "../security/routes.ts";
 
@@ -16,9 +16,9 @@ function rows(): string[][] {
   for (const route of Object.keys(ROUTES)) {
     const [method = "", pattern = ""] = route.split(" ");
     const path = pattern.replaceAll(/:\w+(?:\{[^}]*\})?\??/g, "x");
-    const access = ROUTES[route] === "public" ? undefined : ruleFor(method, path)?.access;
+    const access = ROUTES[route] === "public" ? undefined : accessOf(method, path)?.access;
     if (access === undefined || access === "deployment" || access === "any") continue;
-    for (const permission of permissionsOfRule(access)) {
+    for (const permission of permissionsOfAccess(access)) {
       routes.set(permission, (routes.get(permission) ?? new Set()).add(shortenRoute(route)));
     }
   }

@@ -7,10 +7,10 @@
 import { eq } from "drizzle-orm";
 import { beforeEach, describe, expect, it } from "vitest";
 import { bulkExports } from "../../src/exports/table.ts";
-import type { Point, ExportMessage } from "../../src/exports/deps.ts";
+import type { CrashPoint, ExportMessage } from "../../src/exports/deps.ts";
 import { advance } from "../../src/exports/work.ts";
 import { sweep } from "../../src/exports/schedule.ts";
-import type { StoredRun } from "../../src/traces/types.ts";
+import type { StoredTraceRun } from "../../src/traces/types.ts";
 import { savePartition } from "../../src/traces/projects/partitions.ts";
 import { newCaller } from "../support/caller.ts";
 import type { Fault } from "../support/fake-s3.ts";
@@ -36,7 +36,7 @@ const DAY_2 = DAY_1 + MICROS_PER_DAY;
 /** A window is exported ten minutes after its end. */
 const DUE_AFTER = 600_000;
 
-const POINTS: Point[] = [
+const POINTS: CrashPoint[] = [
   "claimed",
   "part uploaded",
   "before complete",
@@ -67,7 +67,7 @@ const SEEDS = chooseAmount("EXPORT_MATRIX", 0, 3);
 interface Fire {
   seed: number;
   /** The process stops here, each time with this probability, up to `kills` times. */
-  point?: Point;
+  point?: CrashPoint;
   kills: number;
   faults: Fault[];
   messages: "as sent" | "doubled" | "dropped" | "shuffled";
@@ -127,13 +127,13 @@ async function survives({ seed, point, kills, faults, messages }: Fire): Promise
   for (const { key, bytes } of listed) expect(world.s3.objects.get(key)).toHaveLength(bytes);
   return true;
 
-  function dayOrShard(run: StoredRun): number {
+  function dayOrShard(run: StoredTraceRun): number {
     return run.start_time < DAY_2 ? -1 : pickShard(run);
   }
 }
 
 /** Shards 0, 1 and 3 of the second day; the first day has one. */
-function shardsFor(seed: number): (run: StoredRun) => number {
+function shardsFor(seed: number): (run: StoredTraceRun) => number {
   const shards = [0, 1, 3];
   return ({ start_time, id }) => (start_time < DAY_2 ? 0 : (shards[(id.charCodeAt(0) + seed) % 3] as number));
 }
@@ -155,7 +155,7 @@ function disturb(wakes: ExportMessage[], how: Fire["messages"], random: () => nu
 }
 
 /** An owner with an expired lease continues while its successor works: its writes must have no effect. */
-async function fences({ seed, point }: { seed: number; point: Point }): Promise<void> {
+async function fences({ seed, point }: { seed: number; point: CrashPoint }): Promise<void> {
   const { workspaceId } = await newCaller();
   const world = newWorld({ limits: { sliceRows: 50, pageRows: 20, lease: 60_000, partBytes: 4_096 } });
   const projectId = await newProject(world, workspaceId);

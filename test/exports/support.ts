@@ -7,7 +7,7 @@ import { bulkExports } from "../../src/exports/table.ts";
 import { projects } from "../../src/traces/projects/table.ts";
 import { createExport } from "../../src/exports/create.ts";
 import { DEFAULT_FIELDS } from "../../src/exports/parquet/columns.ts";
-import { createDeps, type Deps, type Point, type ExportMessage } from "../../src/exports/deps.ts";
+import { createExportDeps, type ExportDeps, type CrashPoint, type ExportMessage } from "../../src/exports/deps.ts";
 import { sealCredentials } from "../../src/exports/destinations/store.ts";
 import { openStore } from "../../src/exports/destinations/open.ts";
 import { insertDestination } from "../../src/exports/destinations/store.ts";
@@ -18,7 +18,7 @@ import { advance } from "../../src/exports/work.ts";
 import { Slots } from "../../src/exports/slots.ts";
 import type { PageRequest, RunPage, SinceWindow } from "../../src/traces/columns.ts";
 import type { TracePartitionRpc } from "../../src/traces/rpc.ts";
-import type { StoredRun } from "../../src/traces/types.ts";
+import type { StoredTraceRun } from "../../src/traces/types.ts";
 import { announcePartition } from "../../src/traces/projects/partitions.ts";
 import { toDay } from "../../src/traces/time.ts";
 import { FakeS3, type Fault } from "../support/fake-s3.ts";
@@ -128,16 +128,16 @@ export async function readExport(s3: FakeS3, exportId: string) {
 }
 
 /** The rows that a file of these runs must hold. */
-export function listExpectedRows(runs: StoredRun[]): Record<string, unknown>[] {
+export function listExpectedRows(runs: StoredTraceRun[]): Record<string, unknown>[] {
   return runs.map((run) => Object.fromEntries(DEFAULT_FIELDS.map((field) => [field, columnValue(run, field)])));
 }
 
 /** A partition over runs in memory, in the order and within the bounds that the real one keeps. */
 class MemoryPartition implements Pick<TracePartitionRpc, "readPage"> {
   constructor(
-    private readonly runs: StoredRun[],
+    private readonly runs: StoredTraceRun[],
     /** The number of each run's last change, and of the partition's. */
-    private readonly findChange: (run: StoredRun) => number,
+    private readonly findChange: (run: StoredTraceRun) => number,
     private readonly changes: number,
   ) {}
 
@@ -156,17 +156,17 @@ class MemoryPartition implements Pick<TracePartitionRpc, "readPage"> {
   }
 }
 
-function isChanged({ start_time }: StoredRun, by: number, { startTime, endTime, change }: SinceWindow): boolean {
+function isChanged({ start_time }: StoredTraceRun, by: number, { startTime, endTime, change }: SinceWindow): boolean {
   return start_time >= startTime && start_time < endTime && by > change;
 }
 
 export interface World {
-  deps: Deps;
+  deps: ExportDeps;
   s3: FakeS3;
   /** Messages that have been sent and not taken; `due` in milliseconds. */
   queue: { wake: ExportMessage; due: number }[];
-  runs: StoredRun[];
-  pickShard: (run: StoredRun) => number;
+  runs: StoredTraceRun[];
+  pickShard: (run: StoredTraceRun) => number;
   /** The numbers of changes, by run. */
   changed: Map<string, number>;
   clock: { now: number };
@@ -183,9 +183,9 @@ export interface SettleOptions {
 
 export interface WorldOptions {
   now?: number;
-  runs?: StoredRun[];
+  runs?: StoredTraceRun[];
   fault?: (request: Request) => Fault | undefined;
-  at?: (point: Point) => Promise<void>;
+  at?: (point: CrashPoint) => Promise<void>;
   limits?: Partial<typeof LIMITS>;
 }
 
@@ -199,8 +199,8 @@ export function newWorld(options: WorldOptions = {}): World {
   const s3 = new FakeS3(fault);
   const clock = { now };
   const queue: World["queue"] = [];
-  const real = createDeps(env);
-  const deps: Deps = {
+  const real = createExportDeps(env);
+  const deps: ExportDeps = {
     ...real,
     db: database(env.DB),
     limits: { ...LIMITS, ...limits },

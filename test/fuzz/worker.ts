@@ -1,6 +1,6 @@
 /** The Worker within Cloudflare's limits, with users of its own besides keys: a user sees what has their name as `owner`. */
 import { Auth, HTTPException } from "@langchain/langgraph-sdk/auth";
-import { custom } from "../../src/deployment.ts";
+import { projectExports } from "../../src/deployment.ts";
 
 const auth = new Auth()
   .authenticate((request: Request) => {
@@ -13,7 +13,7 @@ const auth = new Auth()
     given.metadata = { ...given.metadata, owner: user.identity };
     return { owner: user.identity };
   });
-Object.assign(custom, { auth });
+Object.assign(projectExports, { auth });
 
 export { default } from "../support/edge-worker.ts";
 export * from "../support/edge-worker.ts";

@@ -7,8 +7,8 @@ import { Hono } from "hono";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { graphs } from "../../src/deployment.ts";
-import { MOST_NESTED } from "../../src/http/loopback.ts";
-import { custom } from "../../src/deployment.ts";
+import { MAX_NESTED } from "../../src/http/loopback.ts";
+import { projectExports } from "../../src/deployment.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";
 import * as pack from "../access/users/pack.ts";
 
@@ -47,7 +47,7 @@ const app = new Hono()
   });
 
 Object.assign(graphs, { whoami: pack.whoami, calling, prying });
-Object.assign(custom, { auth: pack.auth, app });
+Object.assign(projectExports, { auth: pack.auth, app });
 
 interface Called {
   answer: { answer: Record<string, unknown>; thread: { thread_id: string; metadata: Record<string, unknown> } };
@@ -93,8 +93,8 @@ describe("a Client without a URL", () => {
 
   it("does not continue without end when graphs start each other", async () => {
     const ended = await (await key.fetch("/runs/wait", { body: run("calling", { target: "calling" }) })).text();
-    expect(ended).toContain(`nested more than ${MOST_NESTED} deep`);
-    expect(ended.match(/"target":"calling"/g)?.length ?? 0).toBeLessThanOrEqual(MOST_NESTED + 1);
+    expect(ended).toContain(`nested more than ${MAX_NESTED} deep`);
+    expect(ended.match(/"target":"calling"/g)?.length ?? 0).toBeLessThanOrEqual(MAX_NESTED + 1);
     const around = await user("ada", "/around");
     expect([around.status, await around.text()]).toEqual([409, expect.stringContaining("nested more than")]);
   });

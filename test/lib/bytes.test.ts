@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { Budget } from "../../src/lib/bytes.ts";
+import { MemoryBudget } from "../../src/lib/bytes.ts";
 import { POLL_MS } from "../support/thorough.ts";
 
 afterEach(() => void vi.useRealTimers());
 
 describe("a budget of memory", () => {
   it("admits claims up to its size, and the oldest beyond it", async () => {
-    const budget = new Budget(100);
-    const [oldest, second] = [budget.claim(), budget.claim()];
+    const budget = new MemoryBudget(100);
+    const [oldest, second] = [budget.reserve(), budget.reserve()];
     await second.hold(100);
     await oldest.hold(1_000);
     expect(budget.held).toBe(1_100);
@@ -17,8 +17,8 @@ describe("a budget of memory", () => {
   });
 
   it("lets the others wait until there is room", async () => {
-    const budget = new Budget(100);
-    const [oldest, ...others] = Array.from({ length: 4 }, () => budget.claim());
+    const budget = new MemoryBudget(100);
+    const [oldest, ...others] = Array.from({ length: 4 }, () => budget.reserve());
     await oldest!.hold(80);
     const admitted: number[] = [];
     const waiting = others.map((claim, i) => claim.hold(40).then(() => admitted.push(i)));
@@ -36,10 +36,10 @@ describe("a budget of memory", () => {
   it("refuses with 503 and Retry-After after ten seconds", async () => {
     // Only the clock: the timers of the objects that run beside this test stay real.
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
-    const budget = new Budget(100);
-    await budget.claim().hold(100);
+    const budget = new MemoryBudget(100);
+    await budget.reserve().hold(100);
     const refused = budget
-      .claim()
+      .reserve()
       .hold(1)
       .catch((error: unknown) => error);
     vi.setSystemTime(Date.now() + 11_000);
@@ -48,11 +48,11 @@ describe("a budget of memory", () => {
 
   it("drops a claim whose request was ended by the platform", async () => {
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
-    const budget = new Budget(100);
-    await budget.claim().hold(100);
+    const budget = new MemoryBudget(100);
+    await budget.reserve().hold(100);
     vi.setSystemTime(Date.now() + 61_000);
-    const later = budget.claim();
-    await budget.claim().hold(90);
+    const later = budget.reserve();
+    await budget.reserve().hold(90);
     expect(budget.held).toBe(90);
     await later.hold(1_000);
   });

@@ -1,7 +1,7 @@
 /** Caches of limited size, most of which all objects of an isolate share: what they count is what they hold. */
 import { describe, expect, it } from "vitest";
 import { SizedCache } from "../../src/lib/cache.ts";
-import { Recent, type RecentEvent } from "../../src/threads/log/segments.ts";
+import { RecentEvents, type RecentEvent } from "../../src/threads/log/segments.ts";
 import { seeded } from "../support/random.ts";
 
 describe("a cache", () => {
@@ -41,7 +41,7 @@ describe("the latest events of threads", () => {
     data: "x".repeat(length),
   });
   const createFilled = () => {
-    const recent = new Recent();
+    const recent = new RecentEvents();
     for (let seq = 1; seq <= 18; seq += 1) recent.add(event(seq, 100_000));
     return recent;
   };
@@ -53,7 +53,7 @@ describe("the latest events of threads", () => {
 
   it("are those that were added, in any order of operations", () => {
     const random = seeded("latest events");
-    const threads = Array.from({ length: 12 }, () => ({ recent: new Recent(), log: [] as RecentEvent[] }));
+    const threads = Array.from({ length: 12 }, () => ({ recent: new RecentEvents(), log: [] as RecentEvent[] }));
     const listHeld = ({ recent, log }: (typeof threads)[number]): RecentEvent[] => {
       for (let after = 0; after < log.length; after += 1) {
         const events = recent.after(after, log.length);

@@ -99,7 +99,7 @@ it("calls of a trace partition that its restart cut off are made again", async (
     stubs += 1;
     const first = stubs === 1;
     return {
-      async answer(method: string, [ids]: unknown[]) {
+      async dispatch(method: string, [ids]: unknown[]) {
         if (first) throw createFlagged({ retryable: true });
         return method === "which" ? ids : undefined;
       },

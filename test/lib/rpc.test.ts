@@ -2,14 +2,14 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { answerCall, type Answering, callObject } from "../../src/lib/rpc.ts";
+import { dispatchRpc, type RpcTarget, rpcProxy } from "../../src/lib/rpc.ts";
 import { remoteProblem, toProblem } from "../../src/lib/problem.ts";
 import { indexShard, type IndexRow } from "../../src/threads/search/rpc.ts";
 import { threadStub } from "../../src/threads/remote.ts";
 import { newCaller } from "../support/caller.ts";
 import { newThread } from "../threads/client.ts";
 
-const callStub = async (stub: Answering, method: string, args: unknown[]) => stub.answer(method, args);
+const callStub = async (stub: RpcTarget, method: string, args: unknown[]) => stub.dispatch(method, args);
 const refusal = (status: number) => ({ $problem: { status, detail: expect.any(String) } });
 
 it("gives the 404 and the 409 of a thread as values, and throws them at the caller's side", async () => {
@@ -71,9 +71,9 @@ it("keeps every other error an exception", async () => {
     fails: async () => Promise.reject(new TypeError("kaboom")),
     adds: async (a: number, b: number) => a + b,
   };
-  const calls = callObject<typeof object>({ answer: async (method, args) => answerCall(object, method, args) });
+  const calls = rpcProxy<typeof object>({ dispatch: async (method, args) => dispatchRpc(object, method, args) });
   expect(await calls.refuses().catch(toProblem)).toMatchObject({ status: 422, detail });
-  await expect(answerCall(object, "isNewer", [])).rejects.toThrow("Problem:503:newer");
+  await expect(dispatchRpc(object, "isNewer", [])).rejects.toThrow("Problem:503:newer");
   await expect(calls.fails()).rejects.toThrow("kaboom");
   expect(await calls.adds(1, 2)).toBe(3);
 });

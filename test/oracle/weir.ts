@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { fireDueCrons, startFiring } from "../../src/automation/crons/fire.ts";
 import { nextDue } from "../../src/automation/crons/schedule.ts";
 import { threadsFor } from "../../src/automation/crons/fire.ts";
-import type { Firing } from "../../src/automation/crons/store.ts";
+import type { FiringRow } from "../../src/automation/crons/store.ts";
 import { database } from "../../src/db/client.ts";
 import type { Case } from "./dimensions.ts";
 import type { RunSpec } from "./model.ts";
@@ -172,9 +172,9 @@ export class Weir extends Sights {
     const due = nextDue({ schedule, timezone: null, endTime: null }, Date.now()) ?? 0;
     const db = database(env.DB);
     for (let minute = 0; minute < 60; minute += 2) {
-      const sent: Firing[] = [];
+      const sent: FiringRow[] = [];
       const CRON_QUEUE = {
-        sendBatch: async (batch: { body: Firing }[]) => void sent.push(...batch.map(({ body: one }) => one)),
+        sendBatch: async (batch: { body: FiringRow }[]) => void sent.push(...batch.map(({ body: one }) => one)),
       };
       const now = due + minute * 60_000;
       await fireDueCrons({ DB: env.DB, CRON_QUEUE } as never, now);

@@ -1,7 +1,7 @@
 /** One credential cannot keep the server busy with readers: its open streams are capped, and others are not affected. */
 import { afterEach, expect, it, vi } from "vitest";
 import type { Principal } from "../../src/http/principal.ts";
-import { isLong, MOST_STREAMS, reserveStream } from "../../src/access/auth/limits.ts";
+import { isLong, MAX_STREAMS, reserveStream } from "../../src/access/auth/limits.ts";
 import { UNCOMPRESSED } from "../../src/http/middleware.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";
 
@@ -16,13 +16,13 @@ const close = async ({ body }: Response) => body?.cancel();
 it("streams of a credential are counted while they are open", async () => {
   const [caller, other] = [await newCaller(), await newCaller()];
   const [thread, others] = [await createThread(caller), await createThread(other)];
-  const open = await Promise.all(Array.from({ length: MOST_STREAMS }, () => stream(caller, thread)));
+  const open = await Promise.all(Array.from({ length: MAX_STREAMS }, () => stream(caller, thread)));
   expect(new Set(open.map(({ status }) => status))).toEqual(new Set([200]));
 
   const refused = await stream(caller, thread);
   expect(refused.status).toBe(429);
   expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
-  expect(await refused.json()).toMatchObject({ detail: expect.stringContaining(`${MOST_STREAMS} open streams`) });
+  expect(await refused.json()).toMatchObject({ detail: expect.stringContaining(`${MAX_STREAMS} open streams`) });
   const run = { assistant_id: "echo", input: { messages: [] } };
   const before = await (await caller.fetch(`/threads/${thread}/runs`)).json<object[]>();
   expect((await caller.fetch(`/threads/${thread}/runs/stream`, { body: run })).status).toBe(429);
@@ -54,7 +54,7 @@ it("streams that end no longer count", async () => {
   const thread = await createThread(caller);
   const body = { assistant_id: "echo", input: { messages: [] } };
   const { run_id } = await (await caller.fetch(`/threads/${thread}/runs`, { body })).json<{ run_id: string }>();
-  for (let i = 0; i <= MOST_STREAMS; i += 32) {
+  for (let i = 0; i <= MAX_STREAMS; i += 32) {
     const joins = Array.from({ length: 32 }, async () => {
       const join = await caller.fetch(`/threads/${thread}/runs/${run_id}/stream`);
       await join.text();
@@ -69,7 +69,7 @@ it("streams that the platform ended no longer count", () => {
   const principal = { workspaceId: crypto.randomUUID(), credentialId: "key" } as Principal;
   const request = new Request("https://weir.example/threads/t/stream");
   const reserve = () => reserveStream(request, principal);
-  const streams = Array.from({ length: MOST_STREAMS }, reserve);
+  const streams = Array.from({ length: MAX_STREAMS }, reserve);
   expect(reserve).toThrow("open streams");
   vi.setSystemTime(Date.now() + 20_000);
   for (const stream of streams.slice(1)) stream?.seen();
@@ -83,7 +83,7 @@ it("streams that are requested at the same time are counted, and so are waits fo
   const caller = await newCaller();
   const thread = await createThread(caller);
   const body = { assistant_id: "agent", input: { messages: [] } };
-  const paths = Array.from({ length: MOST_STREAMS + 10 }, (_, i) => (i % 2 ? "runs/wait" : "runs/stream"));
+  const paths = Array.from({ length: MAX_STREAMS + 10 }, (_, i) => (i % 2 ? "runs/wait" : "runs/stream"));
   const answers = await Promise.all(paths.map((path) => caller.fetch(`/threads/${thread}/${path}`, { body })));
   expect(answers.filter(({ status }) => status === 429).length).toBeGreaterThan(0);
   await Promise.all(answers.map(close));
@@ -93,7 +93,7 @@ it("streams that are requested at the same time are counted, and so are waits fo
 it("calls of MCP and A2A are counted until they are answered", async () => {
   const caller = await newCaller();
   const thread = await createThread(caller);
-  const open = await Promise.all(Array.from({ length: MOST_STREAMS }, () => stream(caller, thread)));
+  const open = await Promise.all(Array.from({ length: MAX_STREAMS }, () => stream(caller, thread)));
   const message = { messageId: crypto.randomUUID(), role: "ROLE_USER", parts: [{ text: "hi" }] };
   const calls = () => [
     caller.fetch("/mcp/traces", { body: { jsonrpc: "2.0", id: 1, method: "tools/list" } }),
@@ -125,12 +125,12 @@ it("sockets of a credential on one thread are counted", async () => {
   const upgrade = (key = caller.key) =>
     send(`/threads/${thread}/stream/events`, { headers: { "x-api-key": key, upgrade: "websocket" } });
   const sockets: WebSocket[] = [];
-  for (let i = 0; i < MOST_STREAMS; i += 1) {
+  for (let i = 0; i < MAX_STREAMS; i += 1) {
     const { webSocket } = await upgrade();
     webSocket?.accept();
     if (webSocket) sockets.push(webSocket);
   }
-  expect(sockets).toHaveLength(MOST_STREAMS);
+  expect(sockets).toHaveLength(MAX_STREAMS);
   const refused = await upgrade();
   expect(refused.status).toBe(429);
   expect(await refused.text()).toContain("open streams");

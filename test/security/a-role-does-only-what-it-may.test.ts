@@ -1,7 +1,7 @@
 /** A key with a role does what the role's permissions say, within its scopes; and it gives no other key more than it has. */
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { ROLES } from "../../src/access/auth/roles.ts";
-import { permissionsOfRule, ruleFor, scopeOfRule } from "../../src/http/route.ts";
+import { permissionsOfAccess, accessOf, scopeOfAccess } from "../../src/http/route.ts";
 import { PERMISSIONS } from "../../src/http/principal.ts";
 import { newTokens, withToken } from "../access/oauth/person.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";
@@ -45,8 +45,8 @@ describe("on every route", { timeout: 60_000 }, () => {
   it("the permission belongs to the scope of the route", () => {
     for (const [route, access] of SCOPED) {
       const { method, path } = buildCall(route, { marker: "none" } as Things);
-      const rule = ruleFor(method, path.split("?")[0] ?? "");
-      expect([route, rule && scopeOfRule(rule.access)]).toEqual([route, access]);
+      const rule = accessOf(method, path.split("?")[0] ?? "");
+      expect([route, rule && scopeOfAccess(rule.access)]).toEqual([route, access]);
     }
   });
 
@@ -66,11 +66,11 @@ describe("on every route", { timeout: 60_000 }, () => {
           marker: "none",
           thread_id: crypto.randomUUID(),
         } as Things);
-        const access = ruleFor(method, path.split("?")[0] ?? "")?.access;
+        const access = accessOf(method, path.split("?")[0] ?? "")?.access;
         const allowed =
           access !== undefined &&
           access !== "deployment" &&
-          permissionsOfRule(access).some((one) => permissions.includes(one));
+          permissionsOfAccess(access).some((one) => permissions.includes(one));
         const answer = await send(path, { method, body, headers: { ...credential, ...headers } });
         await firstText(answer);
         if ((answer.status !== 403) !== allowed) wrong.push(`${route}: ${answer.status}`);

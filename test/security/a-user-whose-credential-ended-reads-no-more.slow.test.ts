@@ -227,7 +227,7 @@ describe.concurrent("a credential that may do less than when it opened a stream"
 it("a user whom the deployment has removed reads no more", async () => {
   const known = new Set(["gil"]);
   deployUsers();
-  const { custom } = await import("../../src/deployment.ts");
+  const { projectExports: custom } = await import("../../src/deployment.ts");
   const auth = custom.auth as UserAuth;
   const handlers = auth["~handlerCache"];
   const { authenticate } = handlers;

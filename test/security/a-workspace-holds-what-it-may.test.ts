@@ -1,13 +1,13 @@
 /** Quotas of a workspace: a 409 that says what to do, for the workspace that is full and for no other. */
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { MOST_KEYS } from "../../src/access/auth/store.ts";
-import { MOST_CRONS } from "../../src/automation/crons/store.ts";
-import { MOST_DESTINATIONS } from "../../src/exports/destinations/store.ts";
-import { MOST_INVITATIONS } from "../../src/access/members/store.ts";
-import { MOST_MEMBERS } from "../../src/access/members/store.ts";
-import { MOST_PROMPTS } from "../../src/agents/prompts/store.ts";
-import { MOST_QUEUES } from "../../src/traces/review/queues/store.ts";
+import { MAX_KEYS } from "../../src/access/auth/store.ts";
+import { MAX_CRONS } from "../../src/automation/crons/store.ts";
+import { MAX_DESTINATIONS } from "../../src/exports/destinations/store.ts";
+import { MAX_INVITATIONS } from "../../src/access/members/store.ts";
+import { MAX_MEMBERS } from "../../src/access/members/store.ts";
+import { MAX_PROMPTS } from "../../src/agents/prompts/store.ts";
+import { MAX_QUEUES } from "../../src/traces/review/queues/store.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 
 const run = { assistant_id: "echo", schedule: "0 0 1 1 *", input: { messages: [] } };
@@ -16,14 +16,14 @@ const r2 = { destination_type: "r2", display_name: "d", config: { prefix: "p" } 
 const viewer = { role: "viewer" };
 
 const CASES: [table: string, most: number, path: string, make: () => object, says: string][] = [
-  ["crons", MOST_CRONS, "/runs/crons", () => run, "1000 crons"],
-  ["export_destinations", MOST_DESTINATIONS, "/api/v1/bulk-exports/destinations", () => r2, "100 destinations"],
-  ["annotation_queues", MOST_QUEUES, "/annotation-queues", () => ({ name: "q" }), "1000 annotation queues"],
-  ["prompts", MOST_PROMPTS, "/repos", () => ({ repo_handle: `p-${crypto.randomUUID()}` }), "1000 prompts"],
+  ["crons", MAX_CRONS, "/runs/crons", () => run, "1000 crons"],
+  ["export_destinations", MAX_DESTINATIONS, "/api/v1/bulk-exports/destinations", () => r2, "100 destinations"],
+  ["annotation_queues", MAX_QUEUES, "/annotation-queues", () => ({ name: "q" }), "1000 annotation queues"],
+  ["prompts", MAX_PROMPTS, "/repos", () => ({ repo_handle: `p-${crypto.randomUUID()}` }), "1000 prompts"],
   ["assistants", 10_000, "/assistants", () => ({ graph_id: "echo" }), "10000 assistants"],
-  ["api_keys", MOST_KEYS, "/api/v1/api-keys", () => ({}), "10000 API keys"],
-  ["members", MOST_MEMBERS, "/api/v1/members", () => ({ ...viewer, subject: crypto.randomUUID() }), "1000 members"],
-  ["invitations", MOST_INVITATIONS, "/api/v1/invitations", () => viewer, "1000 invitations"],
+  ["api_keys", MAX_KEYS, "/api/v1/api-keys", () => ({}), "10000 API keys"],
+  ["members", MAX_MEMBERS, "/api/v1/members", () => ({ ...viewer, subject: crypto.randomUUID() }), "1000 members"],
+  ["invitations", MAX_INVITATIONS, "/api/v1/invitations", () => viewer, "1000 invitations"],
 ];
 
 /** Copies the row that is there until the workspace holds `most`. */

@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { fireDueCrons, startFiring } from "../../src/automation/crons/fire.ts";
 import { threadsFor } from "../../src/automation/crons/fire.ts";
-import type { Firing } from "../../src/automation/crons/store.ts";
+import type { FiringRow } from "../../src/automation/crons/store.ts";
 import { database } from "../../src/db/client.ts";
 import { sseEvents } from "../support/sse.ts";
 import type { Json, User } from "./users.ts";
@@ -78,9 +78,9 @@ export async function overSocket(
 
 /** Lets the crons fire that are due at `now`, and starts their runs. */
 export async function clock(now: number): Promise<void> {
-  const messages: Firing[] = [];
+  const messages: FiringRow[] = [];
   const CRON_QUEUE = {
-    sendBatch: async (batch: { body: Firing }[]) => void messages.push(...batch.map(({ body }) => body)),
+    sendBatch: async (batch: { body: FiringRow }[]) => void messages.push(...batch.map(({ body }) => body)),
   };
   await fireDueCrons({ DB: env.DB, CRON_QUEUE } as never, now);
   for (const firing of messages) await startFiring(database(env.DB), firing, threadsFor(env), now);

@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { forgetCredentials } from "../../src/access/auth/store.ts";
 import { app } from "../support/app.ts";
-import { ruleFor } from "../../src/http/route.ts";
+import { accessOf } from "../../src/http/route.ts";
 import { newTokens } from "../access/oauth/person.ts";
 import { newCaller, send } from "../support/caller.ts";
 
@@ -198,15 +198,15 @@ describe("a credential", () => {
 
 it("a route that the scope table forgot is refused, an unknown path is not found", async () => {
   const caller = await newCaller();
-  expect(ruleFor("GET", "/forgotten")).toBeUndefined();
+  expect(accessOf("GET", "/forgotten")).toBeUndefined();
   expect((await caller.fetch("/forgotten")).status).toBe(404);
   expect((await send("/forgotten")).status).toBe(401);
 });
 
 it("a GET that does something needs the right to write", async () => {
-  expect(ruleFor("GET", "/threads/x/stream")?.access).toBe("threads.read");
-  expect(ruleFor("HEAD", "/threads/x")?.access).toBe("threads.read");
-  expect(ruleFor("GET", "/api/threads/x/stream/events", true)?.access).toBe("runs.create");
+  expect(accessOf("GET", "/threads/x/stream")?.access).toBe("threads.read");
+  expect(accessOf("HEAD", "/threads/x")?.access).toBe("threads.read");
+  expect(accessOf("GET", "/api/threads/x/stream/events", true)?.access).toBe("runs.create");
 
   const caller = await newCaller();
   const made = await caller.fetch("/api/v1/api-keys", { body: { scopes: ["read"] } });

@@ -7,7 +7,7 @@ import { Auth, HTTPException } from "@langchain/langgraph-sdk/auth";
 import { z } from "zod";
 import { app } from "../support/app.ts";
 import { graphs } from "../../src/deployment.ts";
-import { custom } from "../../src/deployment.ts";
+import { projectExports } from "../../src/deployment.ts";
 
 export type Json = Record<string, unknown>;
 
@@ -44,7 +44,7 @@ export const ownAuth = () =>
 
 /** Deploys the graph `whoami` and an `Auth`. */
 export function deployUsers(auth: object = ownAuth()): void {
-  Object.assign(custom, { auth });
+  Object.assign(projectExports, { auth });
   Object.assign(graphs, { whoami });
 }
 

@@ -78,7 +78,7 @@ export class TracePartition extends Product {
 
   /** Seals some blocks; true when none is left. */
   async seal(): Promise<boolean> {
-    return this.sealBlocks(true);
+    return this.closeBlocks(true);
   }
 }
 

@@ -1,6 +1,6 @@
 /** A workspace with a key, and calls made with it, in workerd tests. */
 import { exports } from "cloudflare:workers";
-import { custom } from "../../src/deployment.ts";
+import { projectExports } from "../../src/deployment.ts";
 import type { OpenApi } from "./answers/document.ts";
 import { watchAnswer } from "./answers/watch.ts";
 
@@ -37,7 +37,7 @@ export async function reach(request: Request): Promise<Response> {
   const { pathname: path } = new URL(request.url);
   const response = await exports.default.fetch(request);
   // An application of the test's own may serve any path.
-  return custom.app ? response : watchAnswer(response, { method: request.method, path }, readDocument);
+  return projectExports.app ? response : watchAnswer(response, { method: request.method, path }, readDocument);
 }
 
 const readDocument = async () => (await exports.default.fetch(`${ORIGIN}/openapi.json`)).json<OpenApi>();

@@ -1,5 +1,5 @@
 /** The filter language evaluated the plain way, over runs in memory: what the SQL must agree with. */
-import type { Filter, Json, PairTest } from "../../src/traces/filter/filter.ts";
+import type { TraceFilter, Json, PairTest } from "../../src/traces/filter/filter.ts";
 
 export interface PlainRun {
   id: string;
@@ -34,7 +34,7 @@ export interface PlainRun {
 
 type Entry = Partial<Record<PairTest["part"], string | number | null>>;
 
-export function evaluate(filter: Filter, run: PlainRun): boolean {
+export function evaluate(filter: TraceFilter, run: PlainRun): boolean {
   switch (filter.op) {
     case "and":
       return filter.args.every((arg) => evaluate(arg, run));

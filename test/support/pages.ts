@@ -2,10 +2,10 @@
 import { EXPORT_FIELDS, type ExportField, columnKind } from "../../src/exports/parquet/columns.ts";
 import { isConstant, isPayload, isUnique, type RunPage } from "../../src/traces/columns.ts";
 import { type Texts, TextsBuilder } from "../../src/traces/columns.ts";
-import { PAYLOAD_FIELDS, type StoredRun } from "../../src/traces/types.ts";
+import { PAYLOAD_FIELDS, type StoredTraceRun } from "../../src/traces/types.ts";
 
 /** All runs in one page, the last one. */
-export function toPage(runs: StoredRun[]): RunPage {
+export function toPage(runs: StoredTraceRun[]): RunPage {
   const [first] = runs;
   const last = runs.at(-1);
   const page: RunPage = {
@@ -47,18 +47,18 @@ function buildTexts(column: (string | null)[]): Texts {
 }
 
 /** A value as a column of the database holds it. */
-function toStored(value: StoredRun[keyof StoredRun]): string | number | null {
+function toStored(value: StoredTraceRun[keyof StoredTraceRun]): string | number | null {
   if (Array.isArray(value)) return JSON.stringify(value);
   if (typeof value === "boolean") return Number(value);
   return value as string | number | null;
 }
 
-function estimateSize(run: StoredRun): number {
+function estimateSize(run: StoredTraceRun): number {
   return 600 + PAYLOAD_FIELDS.reduce((sum, field) => sum + (run[field]?.length ?? 0), 0);
 }
 
 /** What a reader of the file must find in a column: integers and times as bigint, null where there is nothing. */
-export function columnValue(run: StoredRun, field: ExportField): unknown {
+export function columnValue(run: StoredTraceRun, field: ExportField): unknown {
   const value = field === "feedbacks" ? null : (run[field] ?? null);
   if (value === null) return null;
   return ["time", "integer"].includes(columnKind(field)) ? BigInt(value as number) : value;

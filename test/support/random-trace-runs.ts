@@ -2,8 +2,8 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { segment } from "../../src/traces/time.ts";
-import { readDraft } from "../../src/traces/ingest/normalise.ts";
-import { Gathering } from "../../src/traces/ingest/operations.ts";
+import { readRunDraft } from "../../src/traces/ingest/normalise.ts";
+import { OperationGatherer } from "../../src/traces/ingest/operations.ts";
 import { tracePartition } from "../../src/traces/stub.ts";
 import type { RunWrite } from "../../src/traces/types.ts";
 import { isoFromMicros } from "../../src/traces/time.ts";
@@ -104,7 +104,7 @@ function toWrite(run: PlainRun): RunWrite {
           output_cost: run.completion_cost,
           total_cost: run.total_cost,
         };
-  const gathering = new Gathering();
+  const gathering = new OperationGatherer();
   gathering.addRun("post", {
     ...run,
     start_time: isoFromMicros(run.start_time),
@@ -112,7 +112,7 @@ function toWrite(run: PlainRun): RunWrite {
     first_token_time: run.first_token_time && isoFromMicros(run.first_token_time),
     extra: { metadata: run.metadata },
   });
-  const { write } = readDraft(gathering.drain(true)[0]!);
+  const { write } = readRunDraft(gathering.drain(true)[0]!);
   const text = (value: unknown) => ({ text: JSON.stringify(value) });
   return {
     ...write,

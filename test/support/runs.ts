@@ -1,5 +1,5 @@
 /** Runs of a trace as a partition would give them, made from a seed. */
-import type { StoredRun } from "../../src/traces/types.ts";
+import type { StoredTraceRun } from "../../src/traces/types.ts";
 import { generator } from "./random.ts";
 
 const WORDS = "weir stream held measured let through river gate level flow été 水 🌊 null \\ \" '".split(" ");
@@ -17,7 +17,7 @@ export interface RunsOf {
 }
 
 /** `count` runs in the order (start_time, id). Every nullable field is null in some of them. */
-export function makeRuns({ tenantId, projectId, from, spread, count, seed, size = 400 }: RunsOf): StoredRun[] {
+export function makeRuns({ tenantId, projectId, from, spread, count, seed, size = 400 }: RunsOf): StoredTraceRun[] {
   const random = generator(seed);
   const hex = (digits: number) => Array.from({ length: digits }, () => Math.floor(random() * 16).toString(16)).join("");
   const uuid = () => `${hex(8)}-${hex(4)}-7${hex(3)}-8${hex(3)}-${hex(12)}`;
@@ -27,7 +27,7 @@ export function makeRuns({ tenantId, projectId, from, spread, count, seed, size 
     while (words.length < length) words += `${WORDS[Math.floor(random() * WORDS.length)]} ${hex(3)} `;
     return words;
   };
-  const runs = Array.from({ length: count }, (): StoredRun => {
+  const runs = Array.from({ length: count }, (): StoredTraceRun => {
     const start = from + Math.floor(random() * spread);
     const id = uuid();
     const isRoot = random() < 0.3;

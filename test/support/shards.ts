@@ -5,20 +5,20 @@ import { database } from "../../src/db/client.ts";
 import type { TracePartitionRpc } from "../../src/traces/rpc.ts";
 import { listPartitions } from "../../src/traces/projects/partitions.ts";
 import { tracePartition } from "../../src/traces/stub.ts";
-import type { Place } from "../../src/traces/types.ts";
+import type { PartitionLocation } from "../../src/traces/types.ts";
 import type { Caller } from "./caller.ts";
 import { DAY, projectId, runParts, type Sent, sendMultipart } from "./traces.ts";
 
 export const ALL = { order: "asc" as const, after: null, limit: 1_000, maxBytes: 30_000_000, payloads: [] };
 
-export const getPartition = (workspaceId: string, { projectId: project, day, shard }: Place) =>
+export const getPartition = (workspaceId: string, { projectId: project, day, shard }: PartitionLocation) =>
   env.TRACE_PARTITION.getByName(`${workspaceId}/${project}/${day}${shard === 0 ? "" : `#${shard}`}`);
 
 /** A project whose shards are full when they are larger than this. */
 export async function newProject(caller: Caller) {
   await caller.fetch("/sessions", { body: { name: "tests" } });
   const project = await projectId(caller);
-  const place = (shard: number): Place => ({ projectId: project, day: DAY, shard });
+  const place = (shard: number): PartitionLocation => ({ projectId: project, day: DAY, shard });
   return {
     project,
     place,

@@ -1,15 +1,15 @@
 /** The tables of a thread, in whichever layout its object has them (src/threads/store/statements.ts). */
-import { type Entry, withoutLate } from "../../src/threads/checkpoints/checkpoint.ts";
-import { type Row, Statements } from "../../src/threads/store/statements.ts";
+import { type CheckpointEntry, withoutDeferred } from "../../src/threads/checkpoints/checkpoint.ts";
+import { type SqlRow, Statements } from "../../src/threads/store/statements.ts";
 import { TABLE_NAMES, type TableName } from "../../src/threads/store/statements.ts";
 import { Tables } from "../../src/threads/store/tables.ts";
-import type { Value } from "../../src/threads/store/long-text.ts";
+import type { LongTextValue } from "../../src/threads/store/long-text.ts";
 
 /** The rows that a SELECT on one of the tables gives. */
-export const rowsIn = <T extends object = Row>(
+export const rowsIn = <T extends object = SqlRow>(
   { sql }: DurableObjectStorage,
   select: string,
-  ...params: Value[]
+  ...params: LongTextValue[]
 ): T[] => new Statements(sql).all<T>(select, ...params);
 
 /** The tables that have rows. */
@@ -31,12 +31,12 @@ export function changeRecord(storage: DurableObjectStorage, change: object): voi
 }
 
 /** Sets columns of the row of a table that has this key. */
-export function changeRow({ sql }: DurableObjectStorage, table: TableName, key: Row, set: Row): void {
+export function changeRow({ sql }: DurableObjectStorage, table: TableName, key: SqlRow, set: SqlRow): void {
   new Statements(sql).update(table, key, set);
 }
 
 /** Adds a row. */
-export function addRow({ sql }: DurableObjectStorage, table: TableName, row: Row): void {
+export function addRow({ sql }: DurableObjectStorage, table: TableName, row: SqlRow): void {
   new Statements(sql).insert(table, row);
 }
 
@@ -59,10 +59,10 @@ export function likeFormat2(storage: DurableObjectStorage): void {
   );
   for (const { first_seq, n, carried: ids, pack } of carried) {
     const [first = "", last = ""] = ids.split(" ");
-    const entries = (JSON.parse(pack) as Entry[]).map((entry) => {
+    const entries = (JSON.parse(pack) as CheckpointEntry[]).map((entry) => {
       if (entry.late)
         tables.insertWrites(entry.ns, entry.parentId ?? "", JSON.stringify(entry.late.writes), entry.late.n);
-      return withoutLate(entry);
+      return withoutDeferred(entry);
     });
     statements.update("segments", { first_seq, n }, { carried: 0, pack: null });
     tables.packs.insert(last, first, JSON.stringify(entries));

@@ -4,7 +4,7 @@ import { applyD1Migrations, type D1Migration } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterAll, afterEach } from "vitest";
 import { graphs } from "../../src/deployment.ts";
-import { custom } from "../../src/deployment.ts";
+import { projectExports } from "../../src/deployment.ts";
 import { failOnFaults } from "./answers/watch.ts";
 import { failOnCrossings } from "./edge-limits/record.ts";
 
@@ -25,7 +25,7 @@ failOnFaults();
 // So are exports: the minute of a later file would send the messages of those that have not ended.
 const demo = { ...graphs };
 afterAll(async () => {
-  for (const name of Object.keys(custom)) Reflect.deleteProperty(custom, name);
+  for (const name of Object.keys(projectExports)) Reflect.deleteProperty(projectExports, name);
   Object.assign(graphs, demo);
   await env.DB.batch([env.DB.prepare("DELETE FROM export_runs"), env.DB.prepare("DELETE FROM bulk_exports")]);
 });

@@ -35,7 +35,7 @@ const bytes = (text: string) => new Blob([text]).stream();
 const REPEATABLE: [Method, unknown[]][] = [
   ["create", [{ metadata: {}, ifExists: "do_nothing" }]],
   ["get", []],
-  ["standing", []],
+  ["summary", []],
   ["title", []],
   ["patch", [{ metadata: {} }]],
   ["copyFrom", ["t", {}]],

@@ -1,11 +1,11 @@
 /** Streams that continue where they were cut, and when that is given up. */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { sseResponse } from "../../src/http/sse.ts";
-import { type Place, resumeBytes, WholeLines } from "../../src/threads/resume.ts";
+import { type StreamCursor, resumeBytes, WholeLines } from "../../src/threads/resume.ts";
 import type { EventLog } from "../../src/threads/log/event-log.ts";
 import { asLine } from "../../src/threads/log/events.ts";
 import { tail } from "../../src/threads/log/tail.ts";
-import type { Values } from "../../src/threads/log/values.ts";
+import type { ValueStore } from "../../src/threads/log/values.ts";
 import type { Tables } from "../../src/threads/store/tables.ts";
 import { seeded } from "../support/random.ts";
 
@@ -31,7 +31,7 @@ function streamAndCut(texts: string[], ms = 0): ReadableStream<Uint8Array> {
   });
 }
 
-const placeWith = (open: Place["open"]): Place => ({ open, take: (chunk) => [chunk] });
+const placeWith = (open: StreamCursor["open"]): StreamCursor => ({ open, take: (chunk) => [chunk] });
 
 /** What the stream comes to, while `ms` pass. */
 async function outcome(stream: ReadableStream<Uint8Array>, ms: number): Promise<string> {
@@ -132,7 +132,7 @@ describe("a stream on which nothing happens", () => {
       follow: () => () => undefined,
       inMemory: () => [],
     } as unknown as EventLog;
-    const of = { tables: {} as Tables, values: {} as Values, settled: () => false };
+    const of = { tables: {} as Tables, values: {} as ValueStore, settled: () => false };
     const open = (resting: boolean) =>
       tail({ ...of, eventLog, resting: () => resting }, { after: 0 }, asLine, { onLeave: () => undefined });
     const reader = open(false).getReader();

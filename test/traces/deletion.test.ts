@@ -2,7 +2,7 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { beforeAll, describe, expect, it } from "vitest";
 import { database } from "../../src/db/client.ts";
-import { deletePlacesById } from "../../src/traces/review/feedback/store.ts";
+import { deleteFeedbackLocationsById } from "../../src/traces/review/feedback/store.ts";
 import { RUN_COLUMNS } from "../../src/traces/partition/store/tables.ts";
 import { tracePartition } from "../../src/traces/stub.ts";
 import { ADMIN_KEY, type Caller, newCaller, send } from "../support/caller.ts";
@@ -240,7 +240,7 @@ describe("deleting a trace", () => {
     expect(await ask(caller, "/runs/delete", { body })).toMatchObject({ traces: 52_000, runs: 52_000 });
     const feedback = await ask<{ id: string }>(caller, "/feedback", { body: { session_id, key: "mood", score: 1 } });
     const ids = Array.from({ length: 60_000 }, () => crypto.randomUUID());
-    await deletePlacesById(database(env.DB), caller.workspaceId, [...ids, feedback.id]);
+    await deleteFeedbackLocationsById(database(env.DB), caller.workspaceId, [...ids, feedback.id]);
     expect((await caller.fetch(`/feedback/${feedback.id}`)).status).toBe(404);
   });
 

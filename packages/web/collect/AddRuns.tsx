@@ -5,7 +5,7 @@ import { Modal } from "../ui/Modal.tsx";
 import { ModalForm } from "../ui/ModalForm.tsx";
 import { Loaded } from "../page/states.tsx";
 import { ChooseRuns } from "./ChooseRuns.tsx";
-import { answerIn } from "../../../src/agents/evaluation/evaluators.ts";
+import { outputIn } from "../../../src/agents/evaluation/evaluators.ts";
 import { answering, asMembers, membersFrom } from "./expected.ts";
 import { firstChoice, isChosen, ensurePlace, PlaceSelect } from "./PlaceSelect.tsx";
 import {
@@ -134,7 +134,7 @@ function Adding({ kind, runs, content, onClose, title, places }: Props & { title
 
 /** The example as it is edited; undefined where it is too large for that. */
 function createDraft({ inputs, outputs }: Content) {
-  const answer = answerIn(outputs);
+  const answer = outputIn(outputs);
   const draft = {
     inputs: inputs === null ? "" : JSON.stringify(asMembers(inputs, "input"), null, 2),
     outputs: outputs === null ? "" : JSON.stringify(asMembers(outputs, "output"), null, 2),

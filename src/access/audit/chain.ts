@@ -5,7 +5,7 @@
 import { type AuditEntryWire, GENESIS, hashOfEntry, type AuditRoot } from "./verify.ts";
 import {
   type AuditRow,
-  type Link,
+  type ChainLink,
   readUnchained,
   unchainedWorkspaces,
   writeLinks,
@@ -70,7 +70,7 @@ export async function chain(db: Database, workspaceId: string | null, batches = 
   return batches;
 }
 
-function linksAfter(head: { seq: number; hash: string } | undefined, rows: AuditRow[]): Link[] {
+function linksAfter(head: { seq: number; hash: string } | undefined, rows: AuditRow[]): ChainLink[] {
   let { seq, hash: prevHash } = head ?? { seq: 0, hash: GENESIS };
   return rows.map((row) => {
     seq += 1;

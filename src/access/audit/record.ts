@@ -76,7 +76,7 @@ function countFailure(key: string, most: number): boolean {
 
 // Entries of the audit trail about credentials as they are used. A request does not wait for them.
 
-const KEPT_MOST = 1_000;
+const MAX_KEPT = 1_000;
 /** When the use of the admin key was last noted, by workspace and network. */
 const noted = new Map<string, number>();
 
@@ -85,7 +85,7 @@ export function noteAdminKey(c: Context<App>, workspaceId: string | null): void 
   const key = `${workspaceId} ${toNetwork(callerAddress(c) ?? "")}`;
   const now = Date.now();
   if (now - (noted.get(key) ?? 0) < MINUTE_MS) return;
-  if (noted.size >= KEPT_MOST) noted.clear();
+  if (noted.size >= MAX_KEPT) noted.clear();
   noted.set(key, now);
   const actor = { kind: "admin", credentialId: "admin" };
   runInBackground(

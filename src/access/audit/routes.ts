@@ -10,7 +10,7 @@ import type { App } from "../../http/context.ts";
 import { query } from "../../http/validate.ts";
 import { chain } from "./chain.ts";
 import { audit } from "./record.ts";
-import { type AuditFilter, listAudit, nextAudit, type Position } from "./store.ts";
+import { type AuditFilter, listAudit, nextAudit, type AuditPosition } from "./store.ts";
 import { toWireEntry } from "./chain.ts";
 
 const Moment = v.pipe(
@@ -79,7 +79,7 @@ const LINES_AT_ONCE = 500;
 
 /** All entries as JSON lines. A page is read when the reader has taken the one before. */
 function streamLines(db: Database, filter: AuditFilter): ReadableStream<Uint8Array> {
-  let position: Position | undefined;
+  let position: AuditPosition | undefined;
   const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
     const rows = await nextAudit(db, filter, LINES_AT_ONCE, position);
     position = rows.at(-1);

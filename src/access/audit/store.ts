@@ -146,7 +146,7 @@ export async function listAudit(
 }
 
 /** The position of an entry among all. */
-export interface Position {
+export interface AuditPosition {
   at: number;
   rowid: number;
 }
@@ -156,8 +156,8 @@ export async function nextAudit(
   db: Database,
   filter: AuditFilter,
   limit: number,
-  position?: Position,
-): Promise<(AuditRow & Position)[]> {
+  position?: AuditPosition,
+): Promise<(AuditRow & AuditPosition)[]> {
   const { at, rowid } = position ?? {};
   const further =
     at === undefined || rowid === undefined
@@ -204,7 +204,7 @@ export async function forgetAnonymous(db: Database, before: number): Promise<voi
 
 // D1: the chains of the audit trail and their daily roots.
 
-export interface Link {
+export interface ChainLink {
   id: string;
   seq: number;
   prevHash: string;
@@ -270,7 +270,7 @@ export async function readUnchained(
  * Puts entries into their chain, those that are not in it yet: one statement. It fails as a whole when another entry has
  * one of the places.
  */
-export async function writeLinks(db: Database, links: Link[]): Promise<void> {
+export async function writeLinks(db: Database, links: ChainLink[]): Promise<void> {
   await db.run(
     sql`UPDATE audit_log SET seq = l.value ->> 'seq', prev_hash = l.value ->> 'prevHash', hash = l.value ->> 'hash'
       FROM json_each(${JSON.stringify(links)}) l WHERE audit_log.id = l.value ->> 'id' AND audit_log.seq IS NULL`,

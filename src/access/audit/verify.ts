@@ -46,7 +46,7 @@ export function hashOfEntry(
   return createHash("sha256").update(text).digest("hex");
 }
 
-export interface Verified {
+export interface ChainVerification {
   /** Null: the deployment's own entries. */
   workspaceId: string | null;
   entries: number;
@@ -58,21 +58,21 @@ export interface Verified {
   faults: string[];
 }
 
-type Chained = AuditEntryWire & { seq: number };
+type ChainedEntry = AuditEntryWire & { seq: number };
 
 /**
  * One result for each chain of the export. Each entry must have its own hash and follow the one before; each root must be
  * the hash of its entry. The old end of the deployment's own chain may be missing when a root says what came before.
  */
-export function verifyAudit(entries: AuditEntryWire[], roots: AuditRoot[]): Verified[] {
+export function verifyAudit(entries: AuditEntryWire[], roots: AuditRoot[]): ChainVerification[] {
   const chains = Map.groupBy(entries, ({ workspace_id }) => workspace_id);
   const anchors = Map.groupBy(roots, ({ workspace_id }) => workspace_id);
   return [...chains].map(([workspaceId, own]) => verifyChain(workspaceId, own, anchors.get(workspaceId) ?? []));
 }
 
-function verifyChain(workspaceId: string | null, all: AuditEntryWire[], roots: AuditRoot[]): Verified {
+function verifyChain(workspaceId: string | null, all: AuditEntryWire[], roots: AuditRoot[]): ChainVerification {
   const faults: string[] = [];
-  const chained = all.filter((entry): entry is Chained => entry.seq !== null);
+  const chained = all.filter((entry): entry is ChainedEntry => entry.seq !== null);
   if (chained.length < all.length)
     faults.push(`${all.length - chained.length} entries are not chained yet: export again`);
   const entries = chained.toSorted((a, b) => a.seq - b.seq);
@@ -99,7 +99,7 @@ function verifyChain(workspaceId: string | null, all: AuditEntryWire[], roots: A
   return { workspaceId, entries: all.length, first: first?.seq ?? 0, last: last?.seq ?? 0, roots: known, faults };
 }
 
-function faultsOfEntry(entry: Chained, before: Chained | undefined): string[] {
+function faultsOfEntry(entry: ChainedEntry, before: ChainedEntry | undefined): string[] {
   const { seq, prev_hash, hash, id } = entry;
   if (before && before.seq === seq) return [`entry ${seq} is there twice`];
   if (before && before.seq !== seq - 1) return [`entries ${before.seq + 1} to ${seq - 1} are missing`];

@@ -8,22 +8,30 @@ import { noteAdminKey, noteRefusal } from "../audit/record.ts";
 import { database } from "../../db/client.ts";
 import { logError } from "../../lib/log.ts";
 import { Problem } from "../../lib/problem.ts";
-import { innerCaller } from "../../http/loopback.ts";
+import { principalOfOwnRequest } from "../../http/loopback.ts";
 import { userRouteScope } from "../users/app.ts";
 import { hasUsers, resolveUser } from "../users/handlers.ts";
 import { isApiKeyShaped } from "./keys.ts";
 import {
   isAdminKey,
-  keyCredential,
+  readKeyCredential,
   describeRequest,
-  sessionCredential,
-  stillHolds,
-  tokenCredential,
+  readSessionCredential,
+  isStillValid,
+  readTokenCredential,
 } from "./credentials.ts";
 import { type Credential, findWorkspace, noteKeyUse } from "./store.ts";
 import { limitKey, countStream, isLong, type OpenStream, reserveStream, takeTurn } from "./limits.ts";
 import { LOCAL_WORKSPACE_ID, may, ORGANIZATION_ID, type Principal, type Scope, SCOPES } from "../../http/principal.ts";
-import { isPublic, acts, mayCall, permissionsOfRule, type Rule, ruleFor, scopeOfRule } from "../../http/route.ts";
+import {
+  isPublic,
+  changesState,
+  mayCall,
+  permissionsOfAccess,
+  type RouteAccess,
+  accessOf,
+  scopeOfAccess,
+} from "../../http/route.ts";
 import { sha256 } from "../../lib/crypto.ts";
 import { isFromOwnPage, sessionSecret, noteSessionUse } from "./sessions.ts";
 
@@ -84,13 +92,13 @@ const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
 /** Requires a Principal with the right scope on every route but the public ones. */
 export const authenticate: MiddlewareHandler<App> = async (c, next) => {
   if (isPublic(c.req.path, c.req.method)) return next();
-  const rule = ruleFor(c.req.method, c.req.path, acts(c.req.raw));
+  const rule = accessOf(c.req.method, c.req.path, changesState(c.req.raw));
   if (rule?.access === "deployment") {
     c.set("principal", { ...EVERYTHING, workspaceId: "", hash: checkAdminKey(c) });
     noteAdminKey(c, null);
     return next();
   }
-  const inner = innerCaller(c.req.raw);
+  const inner = principalOfOwnRequest(c.req.raw);
   // It is part of a run or a request that has already been counted.
   if (inner) {
     checkScope(c, inner, rule);
@@ -118,7 +126,7 @@ function watch(c: Context<App>, principal: Principal, stream: OpenStream): void 
   const presented = describeRequest(c.req.raw, principal);
   const holds = async () => {
     stream.seen();
-    return stillHolds(c.env, principal, presented);
+    return isStillValid(c.env, principal, presented);
   };
   const answer = endUnless(c.res, holds, stream.end);
   if (answer !== c.res) c.res = answer;
@@ -144,12 +152,12 @@ function checkAdminKey(c: Context<App>): string {
   throw new Problem(403, "This call needs the deployment's admin key.");
 }
 
-function checkScope(c: Context<App>, principal: Principal, rule: Rule | undefined): void {
+function checkScope(c: Context<App>, principal: Principal, rule: RouteAccess | undefined): void {
   if (rule && rule.access !== "deployment" && mayCall(principal, rule.access)) return;
   if (rule) {
-    const scope = scopeOfRule(rule.access);
+    const scope = scopeOfAccess(rule.access);
     if (principal.scopes.includes(scope as Scope) && rule.access !== "deployment") {
-      const needed = permissionsOfRule(rule.access).join(" or ");
+      const needed = permissionsOfAccess(rule.access).join(" or ");
       throw new Problem(403, `The role "${principal.role}" of this credential lacks the permission ${needed}.`);
     }
     throw new Problem(403, `This credential lacks the scope "${scope}".`, {
@@ -167,7 +175,7 @@ function checkScope(c: Context<App>, principal: Principal, rule: Rule | undefine
   if (routed) throw new Problem(403, "No scope allows this call.");
 }
 
-async function authenticateCaller(c: Context<App>, rule: Rule | undefined): Promise<Principal> {
+async function authenticateCaller(c: Context<App>, rule: RouteAccess | undefined): Promise<Principal> {
   const bearer = c.req.header("authorization");
   const key = readHeader(c, "x-api-key");
   // Test suites empty a local server before they sign in, also one with an `Auth` of its own.
@@ -187,13 +195,13 @@ async function authenticateCaller(c: Context<App>, rule: Rule | undefined): Prom
 
 async function isKnownKey(env: Env, key: string): Promise<boolean> {
   const hash = sha256(key);
-  return isAdminKey(hash, env) || (await keyCredential(env, hash)) !== undefined;
+  return isAdminKey(hash, env) || (await readKeyCredential(env, hash)) !== undefined;
 }
 
-async function authenticateKey(c: Context<App>, key: string, rule: Rule | undefined): Promise<Principal> {
+async function authenticateKey(c: Context<App>, key: string, rule: RouteAccess | undefined): Promise<Principal> {
   const hash = sha256(key);
   if (isAdminKey(hash, c.env)) return adminPrincipal(c, rule, hash);
-  const credential = isApiKeyShaped(key) ? await keyCredential(c.env, hash) : undefined;
+  const credential = isApiKeyShaped(key) ? await readKeyCredential(c.env, hash) : undefined;
   if (!credential) {
     noteRefusal(c);
     throw new Problem(401, "The API key is not known. It may have been deleted.", { headers: challenge(c) });
@@ -209,9 +217,9 @@ async function authenticateKey(c: Context<App>, key: string, rule: Rule | undefi
 }
 
 /** The member whose browser has a session here. Undefined when it has none, or one that has ended. */
-async function authenticateSession(c: Context<App>, rule: Rule | undefined): Promise<Principal | undefined> {
+async function authenticateSession(c: Context<App>, rule: RouteAccess | undefined): Promise<Principal | undefined> {
   const secret = sessionSecret(c);
-  const credential = secret && (await sessionCredential(c.env, sha256(secret)));
+  const credential = secret && (await readSessionCredential(c.env, sha256(secret)));
   if (!credential || credential.expiresAt <= Date.now()) return undefined;
   if (!isFromOwnPage(c)) throw new Problem(403, "A session is for the pages of this server only. Use an API key.");
   noteUse(c, credential);
@@ -232,7 +240,7 @@ function noteUse(c: Context<App>, credential: Credential): void {
   c.executionCtx.waitUntil(noted.catch((error: unknown) => logError(error, { while: "noting a use" })));
 }
 
-async function authenticateUser(c: Context<App>, rule: Rule | undefined): Promise<Principal> {
+async function authenticateUser(c: Context<App>, rule: RouteAccess | undefined): Promise<Principal> {
   const user = await resolveUser(c.req.raw);
   const workspaceId = c.env.AUTH_WORKSPACE_ID?.toLowerCase() ?? LOCAL_WORKSPACE_ID;
   return requireOwnWorkspace(
@@ -242,13 +250,13 @@ async function authenticateUser(c: Context<App>, rule: Rule | undefined): Promis
   );
 }
 
-async function authenticateToken(c: Context<App>, header: string, rule: Rule | undefined): Promise<Principal> {
+async function authenticateToken(c: Context<App>, header: string, rule: RouteAccess | undefined): Promise<Principal> {
   const refused = (detail: string) =>
     new Problem(401, detail, { headers: challenge(c, { error: "invalid_token", error_description: detail }) });
   const token = /^Bearer +([\w.~+/-]+=*)$/i.exec(header)?.[1];
   if (!token) throw refused("Authorization must be: Bearer and an access token.");
   const hash = sha256(token);
-  const credential = await tokenCredential(c.env, hash);
+  const credential = await readTokenCredential(c.env, hash);
   if (!credential) {
     noteRefusal(c);
     throw refused("The access token is not known. It may have been revoked.");
@@ -271,7 +279,7 @@ async function authenticateToken(c: Context<App>, header: string, rule: Rule | u
  * organization. A token is for one workspace, so only the platform API requires the header: MCP and A2A clients send
  * neither.
  */
-function requireWorkspaceHeader(c: Context<App>, rule: Rule | undefined): void {
+function requireWorkspaceHeader(c: Context<App>, rule: RouteAccess | undefined): void {
   if (!/^\/api\/v\d\//.test(c.req.path) || c.req.header("x-tenant-id") !== undefined) return;
   if (rule?.organization && c.req.header("x-organization-id") !== undefined) return;
   const names = rule?.organization ? "X-Organization-Id or X-Tenant-Id" : "X-Tenant-Id";
@@ -279,7 +287,7 @@ function requireWorkspaceHeader(c: Context<App>, rule: Rule | undefined): void {
 }
 
 /** The principal, if the headers name its workspace or none. */
-function requireOwnWorkspace(c: Context<App>, principal: Principal, rule: Rule | undefined): Principal {
+function requireOwnWorkspace(c: Context<App>, principal: Principal, rule: RouteAccess | undefined): Principal {
   const tenant = readHeader(c, "x-tenant-id")?.toLowerCase();
   if (tenant !== undefined && tenant !== principal.workspaceId.toLowerCase()) {
     throw new Problem(403, "X-Tenant-Id is not the workspace of this credential.");
@@ -288,7 +296,7 @@ function requireOwnWorkspace(c: Context<App>, principal: Principal, rule: Rule |
   return principal;
 }
 
-function checkOrganization(c: Context<App>, rule: Rule | undefined): void {
+function checkOrganization(c: Context<App>, rule: RouteAccess | undefined): void {
   const organization = c.req.header("x-organization-id");
   if (!rule?.organization || organization === undefined || organization === ORGANIZATION_ID) return;
   throw new Problem(403, "X-Organization-Id is not the organization of this credential.");
@@ -311,7 +319,7 @@ const OPEN: Principal = { workspaceId: LOCAL_WORKSPACE_ID, scopes: SCOPES, kind:
 
 const EVERYTHING = { scopes: SCOPES, kind: "admin", credentialId: "admin" } as const;
 
-async function adminPrincipal(c: Context<App>, rule: Rule | undefined, hash: string): Promise<Principal> {
+async function adminPrincipal(c: Context<App>, rule: RouteAccess | undefined, hash: string): Promise<Principal> {
   const everything = { ...EVERYTHING, hash };
   const tenant = readHeader(c, "x-tenant-id")?.toLowerCase();
   if (tenant === undefined) {

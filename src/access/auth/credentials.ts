@@ -12,7 +12,7 @@ import { endOfSession, findSession } from "./sessions.ts";
 import { findAccess, findKeyByHash } from "./store.ts";
 
 /** The credential of an API key, by the key's hash. */
-export async function keyCredential(env: Env, hash: string): Promise<Credential | undefined> {
+export async function readKeyCredential(env: Env, hash: string): Promise<Credential | undefined> {
   return readCredential(`key ${hash}`, async () => {
     const row = await findKeyByHash(database(env.DB), hash);
     if (!row) return undefined;
@@ -34,7 +34,7 @@ export async function keyCredential(env: Env, hash: string): Promise<Credential 
 }
 
 /** The credential of an access token, by the token's hash; also one that has expired. */
-export async function tokenCredential(env: Env, hash: string): Promise<Credential | undefined> {
+export async function readTokenCredential(env: Env, hash: string): Promise<Credential | undefined> {
   return readCredential(`token ${hash}`, async () => {
     const row = await findAccess(database(env.DB), hash);
     if (!row || row.revokedAt !== null) return undefined;
@@ -57,7 +57,7 @@ export async function tokenCredential(env: Env, hash: string): Promise<Credentia
 }
 
 /** The credential of a member's browser, by the hash of the session's secret. */
-export async function sessionCredential(env: Env, hash: string): Promise<Credential | undefined> {
+export async function readSessionCredential(env: Env, hash: string): Promise<Credential | undefined> {
   return readCredential(`session ${hash}`, async () => {
     const found = await findSession(database(env.DB), hash, Date.now());
     if (!found) return undefined;
@@ -90,14 +90,14 @@ export function isAdminKey(hash: string, env: Env): boolean {
 }
 
 /** What of a request a later check of its credential needs. A WebSocket keeps it as JSON. */
-export interface Presented {
+export interface PresentedCredential {
   /** The caller's address from Cloudflare. */
   address?: string;
   /** For a user: the input of the next call of the deployment's own `authenticate`. */
   request?: { url: string; method: string; headers: [string, string][] };
 }
 
-export function describeRequest({ url, method, headers }: Request, { user }: Principal): Presented {
+export function describeRequest({ url, method, headers }: Request, { user }: Principal): PresentedCredential {
   const address = headers.get("cf-connecting-ip") ?? undefined;
   return user ? { address, request: { url, method, headers: [...headers] } } : { address };
 }
@@ -107,7 +107,7 @@ export function describeRequest({ url, method, headers }: Request, { user }: Pri
  * may have changed, and a stream does not ask again what it may send. One that ended a moment ago may hold for five more
  * seconds (credential-cache.ts). A check that fails for a fault of the server says yes: the next one decides.
  */
-export async function stillHolds(env: Env, principal: Principal, presented: Presented): Promise<boolean> {
+export async function isStillValid(env: Env, principal: Principal, presented: PresentedCredential): Promise<boolean> {
   try {
     return await checkCredential(env, principal, presented);
   } catch (error) {
@@ -117,18 +117,18 @@ export async function stillHolds(env: Env, principal: Principal, presented: Pres
   }
 }
 
-async function checkCredential(env: Env, principal: Principal, presented: Presented): Promise<boolean> {
+async function checkCredential(env: Env, principal: Principal, presented: PresentedCredential): Promise<boolean> {
   const { kind, hash = "" } = principal;
-  if (kind === "key") return credentialHolds(await keyCredential(env, hash), principal, presented);
-  if (kind === "token") return credentialHolds(await tokenCredential(env, hash), principal, presented);
-  if (kind === "member") return credentialHolds(await sessionCredential(env, hash), principal, presented);
+  if (kind === "key") return credentialHolds(await readKeyCredential(env, hash), principal, presented);
+  if (kind === "token") return credentialHolds(await readTokenCredential(env, hash), principal, presented);
+  if (kind === "member") return credentialHolds(await readSessionCredential(env, hash), principal, presented);
   if (kind === "admin") return isAdminKey(hash, env);
   if (kind === "user") return userHolds(principal, presented);
   return true;
 }
 
 /** Whether a credential is valid from the caller's address, and still has all permissions that it had for `principal`. */
-function credentialHolds(now: Credential | undefined, principal: Principal, { address }: Presented): boolean {
+function credentialHolds(now: Credential | undefined, principal: Principal, { address }: PresentedCredential): boolean {
   if (!now || now.expiresAt <= Date.now()) return false;
   const { allowedIps } = now.principal;
   if (allowedIps && !isWithin(address, allowedIps)) return false;
@@ -136,7 +136,7 @@ function credentialHolds(now: Credential | undefined, principal: Principal, { ad
 }
 
 /** Calls the deployment's `authenticate` at most every five seconds for one set of headers. */
-async function userHolds(principal: Principal, { request }: Presented): Promise<boolean> {
+async function userHolds(principal: Principal, { request }: PresentedCredential): Promise<boolean> {
   if (!request) return false;
   const { url, method, headers } = request;
   const credential = await readCredential(`user ${sha256(JSON.stringify(headers))}`, async () => {

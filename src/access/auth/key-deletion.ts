@@ -61,7 +61,7 @@ export async function endKeys(db: Database, now: number): Promise<void> {
   }
 }
 
-export interface Deletion {
+export interface KeyDeletion {
   workspaceId: string;
   /** The id of the key. */
   id: string;
@@ -69,14 +69,14 @@ export interface Deletion {
   predecessors: boolean;
 }
 
-export interface Deleted {
+export interface DeletedKeys {
   keys: ApiKeyRow[];
   /** The grants that were allowed with the keys, and had not been revoked. */
   grants: GrantRow[];
 }
 
 /** What a deletion concerns. It finds a grant even after its key was deleted. */
-function deletionConditions({ workspaceId, id, predecessors }: Deletion) {
+function deletionConditions({ workspaceId, id, predecessors }: KeyDeletion) {
   const chain = sql`(WITH RECURSIVE chain(id) AS (SELECT ${id} UNION
     SELECT k.id FROM api_keys k JOIN chain c ON k.successor_id = c.id WHERE k.workspace_id = ${workspaceId})
     SELECT id FROM chain)`;
@@ -93,7 +93,7 @@ function deletionConditions({ workspaceId, id, predecessors }: Deletion) {
 }
 
 /** What `deleteKeys` would delete and revoke. */
-export async function findDeletion(db: Database, deletion: Deletion): Promise<Deleted> {
+export async function findKeyDeletion(db: Database, deletion: KeyDeletion): Promise<DeletedKeys> {
   const { keys, grants } = deletionConditions(deletion);
   const [foundKeys, foundGrants] = await db.batch([
     db.select().from(apiKeys).where(keys),
@@ -106,7 +106,7 @@ export async function findDeletion(db: Database, deletion: Deletion): Promise<De
  * Deletes the keys and ends the grants that were allowed with them, in one transaction: a grant whose key is gone would have
  * neither its role nor its networks.
  */
-export async function deleteKeys(db: Database, deletion: Deletion, now: number): Promise<Deleted> {
+export async function deleteKeys(db: Database, deletion: KeyDeletion, now: number): Promise<DeletedKeys> {
   const { keys, grants } = deletionConditions(deletion);
   const [revoked, gone] = await db.batch([
     db.update(oauthGrants).set({ revokedAt: now }).where(grants).returning(),

@@ -10,12 +10,12 @@ import { newSecretId } from "../../http/idempotent-id.ts";
 import { Problem } from "../../lib/problem.ts";
 import type { App } from "../../http/context.ts";
 import { body, param, query } from "../../http/validate.ts";
-import { type Deleted, deleteKeys, findDeletion } from "./key-deletion.ts";
+import { type DeletedKeys, deleteKeys, findKeyDeletion } from "./key-deletion.ts";
 import { checkNarrows, checkTerms, type KeyTerms, makeKey } from "./keys.ts";
 import { requireRole, scopesOfPermissions } from "./roles.ts";
 import type { Permission, Principal, Scope } from "../../http/principal.ts";
 import { CreateKey, DeleteKey, KeyParam, RollKey, UpdateKey } from "./schema.ts";
-import { type ApiKeyRow, findKey, hasExpired, insertKey, listKeys, MOST_KEYS, rollKey, updateKey } from "./store.ts";
+import { type ApiKeyRow, findKey, hasExpired, insertKey, listKeys, MAX_KEYS, rollKey, updateKey } from "./store.ts";
 
 const doc = createDoc("Workspaces and keys");
 
@@ -74,7 +74,7 @@ function chooseScopes({ scopes }: Principal, permissions: readonly Permission[] 
 }
 
 /** Records what a deletion deletes and revokes, except what was `noted` before. */
-async function noteDeletion(c: Context<App>, { keys, grants }: Deleted, noted?: Deleted): Promise<void> {
+async function noteDeletion(c: Context<App>, { keys, grants }: DeletedKeys, noted?: DeletedKeys): Promise<void> {
   const isNew = (one: { id: string }) =>
     ![...(noted?.keys ?? []), ...(noted?.grants ?? [])].some(({ id }) => id === one.id);
   for (const { id, name } of keys.filter(isNew)) {
@@ -105,7 +105,7 @@ export const keys = new Hono<App>()
       const id = await newSecretId(c, (one) => findKey(db, maker.workspaceId, one));
       const { key, row } = makeKey(maker, id, terms);
       if (!(await insertKey(db, row)))
-        throw new Problem(409, `A workspace has at most ${MOST_KEYS} API keys. Delete one first.`);
+        throw new Problem(409, `A workspace has at most ${MAX_KEYS} API keys. Delete one first.`);
       const detail = {
         name: row.name,
         scopes: row.scopes,
@@ -184,7 +184,7 @@ export const keys = new Hono<App>()
     const { workspaceId } = c.get("principal");
     const db = database(c.env.DB);
     const deletion = { workspaceId, id: c.req.valid("param").id, predecessors: c.req.valid("query").predecessors };
-    const found = await findDeletion(db, deletion);
+    const found = await findKeyDeletion(db, deletion);
     if (found.keys.length + found.grants.length === 0) throw notFound();
     await noteDeletion(c, found);
     const done = await deleteKeys(db, deletion, Date.now());

@@ -3,18 +3,18 @@ import type { Principal } from "../../http/principal.ts";
 import type { Context } from "hono";
 import { Problem } from "../../lib/problem.ts";
 import { type App, callerAddress, toNetwork } from "../../http/context.ts";
-import { isLate } from "../../http/middleware.ts";
+import { isStreamedLate } from "../../http/middleware.ts";
 import { isEventStream } from "../../http/sse.ts";
 
 // What an isolate counts for one credential while it lasts.
 
-export interface Seen {
+export interface CredentialCounters {
   /** When it was last known to last, milliseconds since 1970. */
   at: number;
 }
 
 /** Removes entries that were not seen for this many milliseconds: its request ended and its own code did not run. */
-export function dropUnseen<Item extends Seen>(items: Set<Item>, ms: number): void {
+export function dropIdleCounters<Item extends CredentialCounters>(items: Set<Item>, ms: number): void {
   const oldest = Date.now() - ms;
   for (const item of items) if (item.at < oldest) items.delete(item);
 }
@@ -31,7 +31,7 @@ const PERIOD_SECONDS = 60;
  * request.
  */
 const COUNTED = 20;
-const KEPT_MOST = 10_000;
+const MAX_KEPT = 10_000;
 
 const callers = new Map<string, { requests: number; refused: boolean }>();
 
@@ -39,7 +39,7 @@ const callers = new Map<string, { requests: number; refused: boolean }>();
 export async function limitKey(env: Env, principal: Principal): Promise<void> {
   const key = credentialKey(principal);
   const caller = callers.get(key) ?? { requests: 0, refused: false };
-  if (callers.size >= KEPT_MOST) callers.clear();
+  if (callers.size >= MAX_KEPT) callers.clear();
   callers.set(key, caller);
   caller.requests += 1;
   // A refused credential calls the limiter each time, so that it is accepted as soon as its minute is over.
@@ -70,7 +70,7 @@ const LINKS_COUNTED = 10;
 export async function limitLink(c: Context<App>): Promise<void> {
   const key = `link ${toNetwork(callerAddress(c) ?? "unknown")}`;
   const caller = callers.get(key) ?? { requests: 0, refused: false };
-  if (callers.size >= KEPT_MOST) callers.clear();
+  if (callers.size >= MAX_KEPT) callers.clear();
   callers.set(key, caller);
   caller.requests += 1;
   if (!caller.refused && caller.requests % LINKS_COUNTED !== 1) return;
@@ -98,7 +98,7 @@ function tooMany(what: string): Problem {
 /** Requests of one credential that are at work at the same time. */
 const AT_ONCE = 16;
 /** Requests of one credential that wait for their turn. Each holds its headers in the isolate's memory. */
-const MOST_WAITING = 1_000;
+const MAX_WAITING = 1_000;
 /** After this time the turn of a request ends, because it waits rather than computes. Milliseconds. */
 const TURN_MS = 5_000;
 /** The same for calls that answer when a run has ended, which is long after they stopped computing. */
@@ -110,23 +110,23 @@ const WAIT_MS = 20_000;
 
 /** The platform can end a request without running its code, so each entry ends by its age too. */
 class Turns {
-  readonly #taken = new Set<Seen>();
-  readonly #waiting = new Set<Seen>();
+  readonly #taken = new Set<CredentialCounters>();
+  readonly #waiting = new Set<CredentialCounters>();
 
   get isIdle(): boolean {
     return this.#taken.size === 0 && this.#waiting.size === 0;
   }
 
   /** A turn of this many milliseconds; undefined when all are taken. */
-  take(length: number): Seen | undefined {
-    if (this.#taken.size >= AT_ONCE) dropUnseen(this.#taken, TURN_MS);
+  take(length: number): CredentialCounters | undefined {
+    if (this.#taken.size >= AT_ONCE) dropIdleCounters(this.#taken, TURN_MS);
     if (this.#taken.size >= AT_ONCE) return undefined;
     const turn = { at: Date.now() - (TURN_MS - length) };
     this.#taken.add(turn);
     return turn;
   }
 
-  end(turn: Seen): void {
+  end(turn: CredentialCounters): void {
     this.#taken.delete(turn);
   }
 
@@ -135,8 +135,8 @@ class Turns {
    * request's code.
    */
   async pause(): Promise<void> {
-    if (this.#waiting.size >= MOST_WAITING) dropUnseen(this.#waiting, TURN_MS);
-    if (this.#waiting.size >= MOST_WAITING) throw tooManyAtOnce();
+    if (this.#waiting.size >= MAX_WAITING) dropIdleCounters(this.#waiting, TURN_MS);
+    if (this.#waiting.size >= MAX_WAITING) throw tooManyAtOnce();
     const waiting = { at: Date.now() };
     this.#waiting.add(waiting);
     // The interval grows with the number of waiting requests: together they check at most about 2,000 times a second.
@@ -166,7 +166,7 @@ export async function takeTurn({ url }: Request, principal: Principal): Promise<
   }
 }
 
-function endTurn(key: string, own: Turns, turn: Seen): void {
+function endTurn(key: string, own: Turns, turn: CredentialCounters): void {
   own.end(turn);
   if (own.isIdle && turns.get(key) === own) turns.delete(key);
 }
@@ -180,7 +180,7 @@ function tooManyAtOnce(): Problem {
 // How many streams one credential may have open. Every event is framed and sent for each of them.
 
 /** The most streams of one credential in one isolate, and sockets of one credential on one thread. */
-export const MOST_STREAMS = 256;
+export const MAX_STREAMS = 256;
 /** The platform can end a request without running its code. A stream not seen for this many milliseconds has ended. */
 const ABANDONED_MS = 30_000;
 
@@ -193,7 +193,7 @@ export interface OpenStream {
 }
 
 /** By credential. */
-const open = new Map<string, Set<Seen>>();
+const open = new Map<string, Set<CredentialCounters>>();
 
 /** The routes whose answers are streams. */
 const STREAMS = /\/stream(?:\/events)?\/?$|^\/agui\//;
@@ -211,15 +211,15 @@ const WAITS = /\/(?:wait|join)\/?$/;
 export function reserveStream(request: Request, principal: Principal): OpenStream | undefined {
   if (!requestsStream(request)) return undefined;
   const own = open.get(credentialKey(principal));
-  if (own && own.size >= MOST_STREAMS) {
-    dropUnseen(own, ABANDONED_MS);
-    if (own.size >= MOST_STREAMS) throw tooManyStreams();
+  if (own && own.size >= MAX_STREAMS) {
+    dropIdleCounters(own, ABANDONED_MS);
+    if (own.size >= MAX_STREAMS) throw tooManyStreams();
   }
   return countStream(principal);
 }
 
 export function tooManyStreams(): Problem {
-  return new Problem(429, `This credential has ${MOST_STREAMS} open streams. Close some of them first.`, {
+  return new Problem(429, `This credential has ${MAX_STREAMS} open streams. Close some of them first.`, {
     headers: { "retry-after": "5" },
   });
 }
@@ -242,7 +242,7 @@ export function countStream(principal: Principal): OpenStream {
 /** Whether the answer lasts longer than its request's checks: a stream of events, or the wait for a run's result. */
 export function isLong({ url }: Request, response: Response): boolean {
   if (isEventStream(response)) return true;
-  return response.ok && response.body !== null && (WAITS.test(new URL(url).pathname) || isLate(response));
+  return response.ok && response.body !== null && (WAITS.test(new URL(url).pathname) || isStreamedLate(response));
 }
 
 function requestsStream({ url, headers, method }: Request): boolean {

@@ -44,7 +44,7 @@ export async function requireRole(c: Context<App>, role: string): Promise<readon
 }
 
 /** @throws Problem 403 when the permissions are more than the maker's. `what`: that which would have them. */
-export function checkGiven(
+export function checkGranted(
   maker: Pick<Principal, "scopes" | "permissions">,
   permissions: readonly Permission[],
   what: string,

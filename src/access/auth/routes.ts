@@ -8,7 +8,7 @@ import { Problem } from "../../lib/problem.ts";
 import type { App } from "../../http/context.ts";
 import { body, param } from "../../http/validate.ts";
 import { type Permission, PERMISSIONS, ORGANIZATION_ID } from "../../http/principal.ts";
-import { checkGiven, refuseApplications, ROLES } from "./roles.ts";
+import { checkGranted, refuseApplications, ROLES } from "./roles.ts";
 import {
   deleteUnusedRole,
   findRole,
@@ -65,7 +65,7 @@ export const roles = new Hono<App>()
       notBuiltIn(name);
       const maker = c.get("principal");
       refuseApplications(maker);
-      checkGiven(maker, permissions, "A role");
+      checkGranted(maker, permissions, "A role");
       const row = { workspaceId: maker.workspaceId, name, permissions, modifiedAt: Date.now() };
       if (!(await putRole(database(c.env.DB), row)))
         throw new Problem(409, "A workspace has at most 100 roles. Delete one first.");

@@ -8,13 +8,13 @@ import { getCookie } from "hono/cookie";
 import type { Context } from "hono";
 import { cookieName, isOwnOrigin } from "../../http/html.ts";
 import type { App } from "../../http/context.ts";
-import { acts } from "../../http/route.ts";
+import { changesState } from "../../http/route.ts";
 
 export type MemberRow = typeof members.$inferSelect;
 export type SessionRow = typeof memberSessions.$inferSelect;
 
 /** The most sessions of a member. A further sign-in ends the one that was used least recently. */
-const MOST_SESSIONS = 20;
+const MAX_SESSIONS = 20;
 const HOUR_MS = 3_600_000;
 /** A session ends after this time, used or not. */
 export const SESSION_MS = 7 * 24 * HOUR_MS;
@@ -62,7 +62,7 @@ export async function insertSession(db: Database, row: SessionRow): Promise<void
     .from(memberSessions)
     .where(own)
     .orderBy(desc(memberSessions.lastUsedAt), desc(memberSessions.createdAt))
-    .limit(MOST_SESSIONS);
+    .limit(MAX_SESSIONS);
   await db.batch([
     db.insert(memberSessions).values(row),
     db.delete(memberSessions).where(and(own, notInArray(memberSessions.id, kept))),
@@ -105,7 +105,7 @@ export function sessionSecret(c: Context<App>): string | undefined {
 /** Whether a page of this server, or the person at the address bar, makes this request. */
 export function isFromOwnPage(c: Context<App>): boolean {
   const { method } = c.req;
-  const reads = (method === "GET" || method === "HEAD") && !acts(c.req.raw);
+  const reads = (method === "GET" || method === "HEAD") && !changesState(c.req.raw);
   if (!reads || c.req.header("origin") !== undefined) return isOwnOrigin(c);
   return ["same-origin", "none"].includes(c.req.header("sec-fetch-site") ?? "none");
 }

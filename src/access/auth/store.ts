@@ -132,11 +132,11 @@ export async function insertWorkspace(db: Database, row: WorkspaceRow): Promise<
 }
 
 /** The most API keys of a workspace, with those that have expired and are still listed. */
-export const MOST_KEYS = 10_000;
+export const MAX_KEYS = 10_000;
 
 /** Inserts a key. False when the workspace has as many as it may have. */
 export async function insertKey(db: Database, row: ApiKeyRow): Promise<boolean> {
-  return insertBelow(db, apiKeys, row, eq(apiKeys.workspaceId, row.workspaceId), MOST_KEYS);
+  return insertBelow(db, apiKeys, row, eq(apiKeys.workspaceId, row.workspaceId), MAX_KEYS);
 }
 
 /** The keys of a workspace, and those that have expired or ended with their grant, newest first. */
@@ -244,7 +244,7 @@ export async function deleteExpiredKeys(db: Database, before: number): Promise<v
 
 export type RoleRow = typeof roles.$inferSelect;
 
-const MOST_ROLES = 100;
+const MAX_ROLES = 100;
 const isRole = (workspaceId: string, name: string) => and(eq(roles.workspaceId, workspaceId), eq(roles.name, name));
 
 /** Which keys and members have the role, and which invitations give it. One that was accepted gives nothing. */
@@ -275,8 +275,7 @@ export async function putRole(db: Database, row: RoleRow): Promise<boolean> {
     .set({ permissions, modifiedAt })
     .where(isRole(workspaceId, name))
     .returning({ name: roles.name });
-  const held =
-    changed.length > 0 || (await insertBelow(db, roles, row, eq(roles.workspaceId, workspaceId), MOST_ROLES));
+  const held = changed.length > 0 || (await insertBelow(db, roles, row, eq(roles.workspaceId, workspaceId), MAX_ROLES));
   forgetCredentials();
   return held;
 }

@@ -14,17 +14,17 @@ export interface StoredBlob {
   arrayBuffer(): Promise<ArrayBuffer>;
 }
 
-export interface Blobs {
+export interface SealedBlobs {
   /** Null for an object that does not exist, or whose key is destroyed. */
   get(key: string): Promise<StoredBlob | null>;
   put(key: string, data: Uint8Array | ReadableStream, options?: { httpMetadata?: R2HTTPMetadata }): Promise<unknown>;
   head(key: string): Promise<unknown>;
 }
 
-const blobPlace = (key: string) => ["object", key];
+const blobContext = (key: string) => ["object", key];
 const workspaceInKey = (key: string) => key.split("/")[1] ?? "";
 
-export function openBlobs(env: KeySource & Pick<Env, "BLOBS">): Blobs {
+export function openSealedBlobs(env: KeySource & Pick<Env, "BLOBS">): SealedBlobs {
   return {
     async get(key) {
       const object = await env.BLOBS.get(key);
@@ -32,7 +32,7 @@ export function openBlobs(env: KeySource & Pick<Env, "BLOBS">): Blobs {
       if (!object || keyId === undefined) return object;
       const sealed = new Uint8Array(await object.arrayBuffer());
       const bytes = await withRing(env, workspaceInKey(key), (ring) =>
-        openOr(() => ring.openBytes(keyId, sealed, blobPlace(key)), null),
+        openOr(() => ring.openBytes(keyId, sealed, blobContext(key)), null),
       );
       return bytes && openedBlob(Uint8Array.from(bytes), object.httpMetadata);
     },
@@ -40,7 +40,7 @@ export function openBlobs(env: KeySource & Pick<Env, "BLOBS">): Blobs {
       const ring = await loadRing(env, workspaceInKey(key));
       if (!ring.isOn) return env.BLOBS.put(key, data, options);
       const plain = data instanceof Uint8Array ? data : new Uint8Array(await new Response(data).arrayBuffer());
-      const { keyId, bytes } = ring.sealBytes(plain, blobPlace(key));
+      const { keyId, bytes } = ring.sealBytes(plain, blobContext(key));
       return env.BLOBS.put(key, bytes, { ...options, customMetadata: { [KEY_ID]: keyId } });
     },
     head: async (key) => env.BLOBS.head(key),

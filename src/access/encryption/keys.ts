@@ -2,7 +2,7 @@
 import { isStale, sealText, type SealKeys, unseal } from "../../lib/crypto.ts";
 import { type Database, database } from "../../db/client.ts";
 import { RowCache } from "../../lib/cache.ts";
-import { type KeyRow, Ring, UnknownKey } from "./ring.ts";
+import { type DataKeyRow, Ring, UnknownKey } from "./ring.ts";
 import { readKeys, rewrapKey } from "./store.ts";
 
 /** Where keys are read, and what opens them. */
@@ -11,7 +11,7 @@ export type KeySource = SealKeys & Pick<Env, "DB">;
 const cache = new RowCache<Ring>();
 /** The ring of each workspace that was made last: its rows as text, to unwrap keys only when rows change. */
 const made = new Map<string, { text: string; ring: Ring }>();
-const KEPT_MOST = 1_000;
+const MAX_KEPT = 1_000;
 
 /** Binds a wrapped key to its workspace and id. */
 const keyPurpose = (workspaceId: string, id: string) => `data key ${workspaceId} ${id}`;
@@ -34,7 +34,7 @@ export async function freshRing(env: KeySource, workspaceId: string): Promise<Ri
 }
 
 /** What a call of an object tells it of its workspace's keys. */
-export const keysFor = (env: KeySource, workspaceId: string) => async (): Promise<readonly KeyRow[]> =>
+export const keysFor = (env: KeySource, workspaceId: string) => async (): Promise<readonly DataKeyRow[]> =>
   (await loadRing(env, workspaceId)).rows;
 
 /** Reads with the keys of a workspace, and once more when another isolate has made a key that this one has not read yet. */
@@ -58,7 +58,7 @@ async function readRing(env: KeySource, workspaceId: string): Promise<Ring> {
 }
 
 /** The ring of rows that a caller has read; the one of rows that were read later, when this isolate has it. */
-export async function ringFrom(env: SealKeys, workspaceId: string, rows: readonly KeyRow[]): Promise<Ring> {
+export async function ringFrom(env: SealKeys, workspaceId: string, rows: readonly DataKeyRow[]): Promise<Ring> {
   const text = JSON.stringify(rows);
   const known = made.get(workspaceId);
   if (known && (known.text === text || isEarlier(rows, known.ring.rows))) return known.ring;
@@ -68,14 +68,14 @@ export async function ringFrom(env: SealKeys, workspaceId: string, rows: readonl
     keys.set(id, Buffer.from(await unseal(env, wrapped, keyPurpose(workspaceId, id)), "base64"));
   }
   const ring = new Ring(workspaceId, rows, keys);
-  if (made.size >= KEPT_MOST) made.clear();
+  if (made.size >= MAX_KEPT) made.clear();
   made.set(workspaceId, { text, ring });
   return ring;
 }
 
 /** Whether `rows` were read before `others`. Keys are only added and destroyed, so counts tell the order. */
-export function isEarlier(rows: readonly KeyRow[], others: readonly KeyRow[]): boolean {
-  const destroyed = (some: readonly KeyRow[]) => some.filter(({ wrapped }) => wrapped === null).length;
+export function isEarlier(rows: readonly DataKeyRow[], others: readonly DataKeyRow[]): boolean {
+  const destroyed = (some: readonly DataKeyRow[]) => some.filter(({ wrapped }) => wrapped === null).length;
   return rows.length < others.length || destroyed(rows) < destroyed(others);
 }
 
@@ -85,7 +85,7 @@ export function forgetRing(workspaceId: string): void {
 }
 
 /** Keys that an older ENCRYPTION_KEY wraps move to the current one. A key that is destroyed in the meantime stays destroyed. */
-async function rewrapKeys(env: SealKeys, db: Database, workspaceId: string, rows: KeyRow[]): Promise<KeyRow[]> {
+async function rewrapKeys(env: SealKeys, db: Database, workspaceId: string, rows: DataKeyRow[]): Promise<DataKeyRow[]> {
   return Promise.all(
     rows.map(async ({ id, wrapped }) => {
       if (wrapped === null || !(await isStale(env, wrapped))) return { id, wrapped };
@@ -100,11 +100,11 @@ async function rewrapKeys(env: SealKeys, db: Database, workspaceId: string, rows
 // Secrets of a workspace that must be read again. ENCRYPTION_KEY seals them; in a workspace that has keys the newest of these does so,
 // too, and its destruction ends them.
 
-const secretPlace = (purpose: string) => ["secret", purpose];
+const secretContext = (purpose: string) => ["secret", purpose];
 
 export async function sealSecret(env: KeySource, workspaceId: string, text: string, purpose: string): Promise<string> {
   const sealed = await sealText(env, text, purpose);
-  return (await loadRing(env, workspaceId)).seal(sealed, secretPlace(purpose));
+  return (await loadRing(env, workspaceId)).seal(sealed, secretContext(purpose));
 }
 
 /** Throws when no key of the deployment or the workspace opens it, or it was sealed for another purpose. */
@@ -114,5 +114,5 @@ export async function openSecret(env: KeySource, workspaceId: string, held: stri
 
 /** What ENCRYPTION_KEY has sealed of it. */
 export async function innerSecret(env: KeySource, workspaceId: string, held: string, purpose: string): Promise<string> {
-  return withRing(env, workspaceId, (ring) => ring.open(held, secretPlace(purpose)));
+  return withRing(env, workspaceId, (ring) => ring.open(held, secretContext(purpose)));
 }

@@ -7,13 +7,13 @@ import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes }
 import { remoteProblem } from "../../lib/problem.ts";
 
 /** A data key as D1 has it: wrapped by ENCRYPTION_KEY, or null once it is destroyed. */
-export interface KeyRow {
+export interface DataKeyRow {
   id: string;
   wrapped: string | null;
 }
 
 /** Where a text is stored: the kind of place, then what identifies the row and the column. */
-export type Place = readonly (string | number | null)[];
+export type SealContext = readonly (string | number | null)[];
 
 /** Begins a sealed text. Neither JSON nor a Base64 text begins with a raw control character. */
 const MARK = "\u0002";
@@ -59,7 +59,7 @@ export class Ring {
   /** `rows`: oldest first. `keys`: those that are not destroyed, by their id. `isFresh`: the rows were read for this use. */
   constructor(
     readonly workspaceId: string,
-    readonly rows: readonly KeyRow[] = [],
+    readonly rows: readonly DataKeyRow[] = [],
     private readonly keys: ReadonlyMap<string, Uint8Array> = new Map(),
     private readonly isFresh = false,
   ) {}
@@ -70,19 +70,19 @@ export class Ring {
   }
 
   /** The text as it is to be stored: sealed with the newest key, or as it is where the workspace has no key. */
-  seal(text: string, place: Place): string {
+  seal(text: string, context: SealContext): string {
     if (!this.isOn) return text;
-    const { keyId, bytes } = this.sealBytes(Buffer.from(text), place);
+    const { keyId, bytes } = this.sealBytes(Buffer.from(text), context);
     return `${MARK}${VERSION}.${keyId}.${bytes.toString("base64")}`;
   }
 
   /** The same for bytes that are stored beside the id of their key. Only while the ring is on. */
-  sealBytes(data: Uint8Array, place: Place): { keyId: string; bytes: Buffer } {
+  sealBytes(data: Uint8Array, context: SealContext): { keyId: string; bytes: Buffer } {
     const keyId = this.rows.at(-1)?.id ?? "";
     const key = this.keys.get(keyId);
     if (!key) throw keyDestroyed();
     const iv = randomBytes(IV_BYTES);
-    const cipher = createCipheriv("aes-256-gcm", key, iv).setAAD(this.#bound(keyId, place));
+    const cipher = createCipheriv("aes-256-gcm", key, iv).setAAD(this.#bound(keyId, context));
     return { keyId, bytes: Buffer.concat([iv, cipher.update(data), cipher.final(), cipher.getAuthTag()]) };
   }
 
@@ -90,23 +90,23 @@ export class Ring {
    * The text that was stored at this place. One that is not sealed is returned as it is: it was stored before the workspace had a
    * key. Throws a problem of status 410 when the key is destroyed, `UnknownKey`, and an error when the text belongs to another place.
    */
-  open(held: string, place: Place): string {
+  open(held: string, context: SealContext): string {
     if (!isSealed(held)) return held;
     const [header = "", version, id = ""] = HEADER.exec(held.slice(MARK.length, 30)) ?? [];
     if (version === undefined) return held;
     // No row of a key is ever deleted, so a text under another id was sent as it is by a client.
     if (this.isFresh && !this.rows.some((row) => row.id === id)) return held;
     if (version !== VERSION) throw remoteProblem(503, "A newer version of Weir encrypted this data.");
-    return this.openBytes(id, Buffer.from(held.slice(MARK.length + header.length), "base64"), place).toString();
+    return this.openBytes(id, Buffer.from(held.slice(MARK.length + header.length), "base64"), context).toString();
   }
 
   /** The bytes that `sealBytes` has sealed at this place with a key. Throws as `open`. */
-  openBytes(keyId: string, bytes: Uint8Array, place: Place): Buffer {
+  openBytes(keyId: string, bytes: Uint8Array, context: SealContext): Buffer {
     const key = this.keys.get(keyId);
     if (!key) throw this.rows.some(({ id }) => id === keyId) ? keyDestroyed() : new UnknownKey();
     const end = bytes.length - TAG_BYTES;
     const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES })
-      .setAAD(this.#bound(keyId, place))
+      .setAAD(this.#bound(keyId, context))
       .setAuthTag(bytes.subarray(end));
     try {
       return Buffer.concat([decipher.update(bytes.subarray(IV_BYTES, end)), decipher.final()]);
@@ -131,26 +131,26 @@ export class Ring {
     return this.rows.some(({ id }) => this.keys.has(id) && !later.keys.has(id));
   }
 
-  #bound(keyId: string, place: Place): Buffer {
-    return Buffer.from(JSON.stringify([this.workspaceId, keyId, ...place]));
+  #bound(keyId: string, context: SealContext): Buffer {
+    return Buffer.from(JSON.stringify([this.workspaceId, keyId, ...context]));
   }
 }
 
 // Objects in columns of JSON: sealed, a column holds an object with one member, the sealed text.
 
-export function sealJson<T extends object>(ring: Ring, value: T, place: Place): T {
-  return ring.isOn ? ({ sealed: ring.seal(JSON.stringify(value), place) } as unknown as T) : value;
+export function sealJson<T extends object>(ring: Ring, value: T, context: SealContext): T {
+  return ring.isOn ? ({ sealed: ring.seal(JSON.stringify(value), context) } as unknown as T) : value;
 }
 
 /** The object that was stored at this place. An object that only looks sealed was sent by a client, and is returned as it is. */
-export function openJson<T extends object>(ring: Ring, held: T, place: Place): T {
+export function openJson<T extends object>(ring: Ring, held: T, context: SealContext): T {
   const { sealed } = held as { sealed?: unknown };
   if (!isSealed(sealed) || Object.keys(held).length !== 1) return held;
-  const text = ring.open(sealed, place);
+  const text = ring.open(sealed, context);
   return isSealed(text) ? held : (JSON.parse(text) as T);
 }
 
 /** The same for a list; undefined for an object whose key is destroyed. */
-export function openListed<T extends object>(ring: Ring, held: T, place: Place): T | undefined {
-  return openOr(() => openJson(ring, held, place), undefined);
+export function openListed<T extends object>(ring: Ring, held: T, context: SealContext): T | undefined {
+  return openOr(() => openJson(ring, held, context), undefined);
 }

@@ -12,7 +12,7 @@ import { forgetRing, wrapNewKey } from "./keys.ts";
 import { addKey, destroyKey, listKeys, type StoredKey } from "./store.ts";
 
 /** Every call of an object carries all keys of its workspace. */
-const MOST = 100;
+const MAX_DATA_KEYS = 100;
 const ID_BYTES = 8;
 
 const KeyParam = v.object({ id: v.string() });
@@ -62,7 +62,8 @@ export const encryption = new Hono<App>()
       const { workspaceId } = c.get("principal");
       const db = database(c.env.DB);
       const keys = await listKeys(db, workspaceId);
-      if (keys.length >= MOST) throw new Problem(409, `A workspace has at most ${MOST} encryption keys.`);
+      if (keys.length >= MAX_DATA_KEYS)
+        throw new Problem(409, `A workspace has at most ${MAX_DATA_KEYS} encryption keys.`);
       const id = Buffer.from(crypto.getRandomValues(new Uint8Array(ID_BYTES))).toString("hex");
       const wrapped = await wrapNewKey(c.env, workspaceId, id);
       const added = await addKey(db, keys.length, { id, workspaceId, wrapped, createdAt: Date.now() });

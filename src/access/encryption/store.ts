@@ -2,14 +2,14 @@
 import { and, asc, eq, isNotNull, sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
 import { encryptionKeys } from "../table.ts";
-import type { KeyRow } from "./ring.ts";
+import type { DataKeyRow } from "./ring.ts";
 
 export type StoredKey = typeof encryptionKeys.$inferSelect;
 
 const { id, wrapped, workspaceId, version } = encryptionKeys;
 
 /** Oldest first. */
-export async function readKeys(db: Database, workspace: string): Promise<KeyRow[]> {
+export async function readKeys(db: Database, workspace: string): Promise<DataKeyRow[]> {
   const rows = db.select({ id, wrapped }).from(encryptionKeys).where(eq(workspaceId, workspace));
   return rows.orderBy(asc(version)).all();
 }
@@ -46,7 +46,7 @@ export async function destroyKey(db: Database, workspace: string, keyId: string,
 }
 
 /** Replaces the wrapping of a key, unless the key has changed since it was read. */
-export async function rewrapKey(db: Database, workspace: string, before: KeyRow, fresh: string): Promise<void> {
+export async function rewrapKey(db: Database, workspace: string, before: DataKeyRow, fresh: string): Promise<void> {
   await db
     .update(encryptionKeys)
     .set({ wrapped: fresh })

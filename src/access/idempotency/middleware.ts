@@ -14,14 +14,14 @@ import { EVENT_STREAM } from "../../http/sse.ts";
 import type { App } from "../../http/context.ts";
 import { BODY_LIMIT, readBody, readCopy } from "../../http/validate.ts";
 import {
-  type Claim,
+  type IdempotencyClaim,
   claimKey,
   keyEnd,
   readEpoch,
   isHeldBy,
-  type KeyRow,
+  type IdempotencyKeyRow,
   releaseKey,
-  saveAnswer,
+  saveResponse,
   saveStream,
 } from "./store.ts";
 
@@ -30,7 +30,7 @@ const KEY_LENGTH = 255;
  * The most bytes of an answer that is kept. Encryption makes it a third longer. A longer answer is not kept, and a
  * repeated request runs again.
  */
-const ANSWER_LIMIT = 1_000_000;
+const RESPONSE_LIMIT = 1_000_000;
 /**
  * The stored status of an answer that is not kept: a stream, or an answer with a secret (`cache-control: no-store`).
  */
@@ -55,7 +55,7 @@ export const idempotency: MiddlewareHandler<App> = async (c, next) => {
   const isFirst = isHeldBy(claim, held);
   const keepStream = async (text: string) => saveText(c.env, held, text);
   c.set("idempotency", { key: claim.key, epoch: readEpoch(held), ends: keyEnd(held), isRepeat: !isFirst, keepStream });
-  if (isFirst) return answerClaimed(c, next, claim);
+  if (isFirst) return respondToClaim(c, next, claim);
   if (held.fingerprint !== fingerprint) {
     throw new Problem(422, "This Idempotency-Key was used with another request. Use a new key for a new request.");
   }
@@ -85,49 +85,49 @@ async function fingerprintRequest(c: Context<App>): Promise<string> {
   return createHash("sha256").update(`${c.req.method} ${pathname}${search}\n`).update(bytes).digest("hex");
 }
 
-async function answerClaimed(c: Context<App>, next: () => Promise<void>, claim: Claim): Promise<void> {
+async function respondToClaim(c: Context<App>, next: () => Promise<void>, claim: IdempotencyClaim): Promise<void> {
   await next();
   try {
-    await retry(() => storeAnswer(c, claim));
+    await retry(() => storeResponse(c, claim));
   } catch (error) {
     // The work is done: an error here would make the client repeat it.
     logError(error, { while: "keeping an answer under its Idempotency-Key" });
   }
 }
 
-async function storeAnswer(c: Context<App>, claim: Claim): Promise<void> {
+async function storeResponse(c: Context<App>, claim: IdempotencyClaim): Promise<void> {
   const db = database(c.env.DB);
   const { status, headers } = c.res;
   // The answer asks the client to send the request again.
   if (status >= 500 || status === 429 || headers.has("retry-after")) return releaseKey(db, claim);
-  if (status < 300 && isStream(c)) return saveAnswer(db, claim, { status: STREAM, headers: null, body: null });
+  if (status < 300 && isStream(c)) return saveResponse(db, claim, { status: STREAM, headers: null, body: null });
   if (status < 300 && headers.get("cache-control") === "no-store")
-    return saveAnswer(db, claim, { status: SECRET, headers: null, body: null });
+    return saveResponse(db, claim, { status: SECRET, headers: null, body: null });
   const text = await shortText(c.res.clone().body);
   // The flag may be set while the body is written.
   if (text === undefined || c.get("serverFault")) return releaseKey(db, claim);
   const kept = KEPT_HEADERS.flatMap((name) => (headers.has(name) ? [[name, headers.get(name)]] : []));
-  await saveAnswer(db, claim, {
+  await saveResponse(db, claim, {
     status,
     headers: Object.fromEntries(kept),
-    body: await sealSecret(c.env, claim.workspaceId, text, answerPurpose(claim)),
+    body: await sealSecret(c.env, claim.workspaceId, text, responsePurpose(claim)),
   });
 }
 
 /** Keeps the text of a stream that has ended. */
-async function saveText(env: Env, held: KeyRow, text: string): Promise<void> {
-  if (Buffer.byteLength(text) > ANSWER_LIMIT) return;
-  const body = await sealSecret(env, held.workspaceId, text, answerPurpose(held));
+async function saveText(env: Env, held: IdempotencyKeyRow, text: string): Promise<void> {
+  if (Buffer.byteLength(text) > RESPONSE_LIMIT) return;
+  const body = await sealSecret(env, held.workspaceId, text, responsePurpose(held));
   await retry(() => saveStream(database(env.DB), held, { status: 200, headers: EVENT_STREAM, body }));
 }
 
-/** The text of an answer, or undefined when it has more than `ANSWER_LIMIT` bytes. It reads no further than that. */
+/** The text of an answer, or undefined when it has more than `RESPONSE_LIMIT` bytes. It reads no further than that. */
 async function shortText(body: ReadableStream<Uint8Array> | null): Promise<string | undefined> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of body ?? []) {
     size += chunk.byteLength;
-    if (size > ANSWER_LIMIT) return undefined;
+    if (size > RESPONSE_LIMIT) return undefined;
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString();
@@ -138,12 +138,12 @@ function isStream(c: Context<App>): boolean {
   return c.req.path.endsWith("/wait") || Boolean(c.res.headers.get("content-type")?.startsWith("text/event-stream"));
 }
 
-async function replay(c: Context<App>, held: KeyRow): Promise<Response> {
+async function replay(c: Context<App>, held: IdempotencyKeyRow): Promise<Response> {
   const { status, headers, body } = held;
-  const text = body === null ? null : await openSecret(c.env, held.workspaceId, body, answerPurpose(held));
+  const text = body === null ? null : await openSecret(c.env, held.workspaceId, body, responsePurpose(held));
   const init = { status: status ?? 200, headers: { ...headers, "idempotency-replayed": "true" } };
   return new Response(status === 204 ? null : text, init);
 }
 
-const answerPurpose = ({ workspaceId, key }: Pick<KeyRow, "workspaceId" | "key">) =>
+const responsePurpose = ({ workspaceId, key }: Pick<IdempotencyKeyRow, "workspaceId" | "key">) =>
   `idempotency:${workspaceId}:${key}`;

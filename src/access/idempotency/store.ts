@@ -3,9 +3,9 @@ import type { Database } from "../../db/client.ts";
 import { deleteOverdue } from "../../db/writes.ts";
 import { idempotencyKeys } from "./table.ts";
 
-export type KeyRow = typeof idempotencyKeys.$inferSelect;
+export type IdempotencyKeyRow = typeof idempotencyKeys.$inferSelect;
 /** A request that holds its key. */
-export type Claim = Pick<KeyRow, "workspaceId" | "key"> & { claim: string };
+export type IdempotencyClaim = Pick<IdempotencyKeyRow, "workspaceId" | "key"> & { claim: string };
 
 /** How long a key is kept from its first claim, milliseconds. */
 export const KEPT_MS = 24 * 3_600_000;
@@ -19,8 +19,8 @@ const ABANDONED_MS = 120_000;
  */
 export async function claimKey(
   db: Database,
-  { fingerprint, ...mine }: Claim & Pick<KeyRow, "fingerprint">,
-): Promise<KeyRow> {
+  { fingerprint, ...mine }: IdempotencyClaim & Pick<IdempotencyKeyRow, "fingerprint">,
+): Promise<IdempotencyKeyRow> {
   const { workspaceId, key, claim } = mine;
   const now = Date.now();
   const { epoch, createdAt, status } = idempotencyKeys;
@@ -43,19 +43,20 @@ export async function claimKey(
   return held;
 }
 
-export const isHeldBy = ({ claim }: Claim, { status, body }: KeyRow): boolean => status === null && body === claim;
+export const isHeldBy = ({ claim }: IdempotencyClaim, { status, body }: IdempotencyKeyRow): boolean =>
+  status === null && body === claim;
 
 /** When the key of this row was first claimed; undefined when the version before claimed it. */
-export const readEpoch = ({ epoch, createdAt }: KeyRow): number | undefined =>
+export const readEpoch = ({ epoch, createdAt }: IdempotencyKeyRow): number | undefined =>
   epoch !== null && epoch > createdAt - KEPT_MS ? epoch : undefined;
 
-export const keyEnd = (row: KeyRow): number => (readEpoch(row) ?? row.createdAt) + KEPT_MS;
+export const keyEnd = (row: IdempotencyKeyRow): number => (readEpoch(row) ?? row.createdAt) + KEPT_MS;
 
 /** Keeps the answer of the request that holds the key. Status 0: a stream; 1: an answer with a secret. Neither is kept. */
-export async function saveAnswer(
+export async function saveResponse(
   db: Database,
-  claim: Claim,
-  answer: Pick<KeyRow, "status" | "headers" | "body">,
+  claim: IdempotencyClaim,
+  answer: Pick<IdempotencyKeyRow, "status" | "headers" | "body">,
 ): Promise<void> {
   await db.update(idempotencyKeys).set(answer).where(isHeld(claim));
 }
@@ -63,8 +64,8 @@ export async function saveAnswer(
 /** Keeps the text of a stream, for whose request `saveAnswer` has noted a stream that is not kept. */
 export async function saveStream(
   db: Database,
-  row: Pick<KeyRow, "workspaceId" | "key" | "epoch">,
-  answer: Pick<KeyRow, "status" | "headers" | "body">,
+  row: Pick<IdempotencyKeyRow, "workspaceId" | "key" | "epoch">,
+  answer: Pick<IdempotencyKeyRow, "status" | "headers" | "body">,
 ): Promise<void> {
   const { status, epoch } = idempotencyKeys;
   const isOpen = and(isKey(row), eq(status, 0), row.epoch === null ? isNull(epoch) : eq(epoch, row.epoch));
@@ -75,7 +76,7 @@ export async function saveStream(
  * Lets the next request have the key. The epoch stays: what this request made, although its answer says otherwise, has
  * ids of that epoch. A released key is like an abandoned one, which the version before takes, too.
  */
-export async function releaseKey(db: Database, claim: Claim): Promise<void> {
+export async function releaseKey(db: Database, claim: IdempotencyClaim): Promise<void> {
   const createdAt = Date.now() - ABANDONED_MS - 1;
   await db.update(idempotencyKeys).set({ body: null, createdAt }).where(isHeld(claim));
 }
@@ -85,11 +86,11 @@ export async function deleteOldKeys(db: Database, now: number): Promise<void> {
   await deleteOverdue(db, idempotencyKeys, lt(idempotencyKeys.createdAt, now - KEPT_MS));
 }
 
-function isKey({ workspaceId, key }: Pick<KeyRow, "workspaceId" | "key">) {
+function isKey({ workspaceId, key }: Pick<IdempotencyKeyRow, "workspaceId" | "key">) {
   return and(eq(idempotencyKeys.workspaceId, workspaceId), eq(idempotencyKeys.key, key));
 }
 
 /** A request that takes longer than `ABANDONED_MS` may have lost its key to another one. */
-function isHeld(claim: Claim) {
+function isHeld(claim: IdempotencyClaim) {
   return and(isKey(claim), isNull(idempotencyKeys.status), eq(idempotencyKeys.body, claim.claim));
 }

@@ -1,6 +1,6 @@
 /** What may be given to people, and by whom. */
 import type { Context } from "hono";
-import { checkGiven, requireRole, refuseApplications } from "../auth/roles.ts";
+import { checkGranted, requireRole, refuseApplications } from "../auth/roles.ts";
 import { hasExpired, findKey } from "../auth/store.ts";
 import { permissionsOfRole } from "../auth/roles.ts";
 import type { Database } from "../../db/client.ts";
@@ -17,19 +17,19 @@ import { findMember } from "./store.ts";
 export async function checkRoleGiven(c: Context<App>, role: string): Promise<void> {
   const maker = c.get("principal");
   refuseApplications(maker);
-  checkGiven(maker, await requireRole(c, role), "A member");
+  checkGranted(maker, await requireRole(c, role), "A member");
 }
 
 /** Whether the maker of an invitation may still give its role: its own rights may have changed, or ended. */
-export async function mayMakerStillGive(db: Database, invitation: InvitationRow): Promise<boolean> {
+export async function inviterStillHasRole(db: Database, invitation: InvitationRow): Promise<boolean> {
   const { workspaceId, role } = invitation;
-  const rights = await rightsOfMaker(db, invitation);
+  const rights = await rightsOfInviter(db, invitation);
   if (!rights) return false;
   const given = await permissionsOfRole(db, workspaceId, role);
   return given.length > 0 && [...given, "members.manage" as const].every((permission) => may(rights, permission));
 }
 
-async function rightsOfMaker(
+async function rightsOfInviter(
   db: Database,
   { workspaceId, makerKind, makerId }: InvitationRow,
 ): Promise<Pick<Principal, "scopes" | "permissions"> | undefined> {

@@ -27,14 +27,14 @@ import {
   insertMember,
   listMemberGrants,
   listMembers,
-  MOST_MEMBERS,
+  MAX_MEMBERS,
   removeMember,
   updateRole,
   deleteInvitation,
   findInvitation,
   insertInvitation,
   listInvitations,
-  MOST_INVITATIONS,
+  MAX_INVITATIONS,
   listMemberships,
 } from "./store.ts";
 import {
@@ -69,7 +69,7 @@ export const members = new Hono<App>()
       const row = { id, workspaceId, issuer, subject, email, role, createdAt: Date.now(), signedInAt: null };
       if (!earlier && !(await insertMember(db, row))) {
         if (await findPerson(db, workspaceId, row)) throw new Problem(409, "This person is a member.");
-        throw new Problem(409, `A workspace has at most ${MOST_MEMBERS} members. Remove one first.`);
+        throw new Problem(409, `A workspace has at most ${MAX_MEMBERS} members. Remove one first.`);
       }
       await audit(c, { action: "member.added", targetId: id, detail: { issuer, subject, email, role } });
       return c.json(toWireMember(earlier ?? row), 201);
@@ -162,7 +162,7 @@ export const invitations = new Hono<App>()
         memberId: null,
       };
       if (!(await insertInvitation(db, row)))
-        throw new Problem(409, `A workspace has at most ${MOST_INVITATIONS} invitations. Delete one first.`);
+        throw new Problem(409, `A workspace has at most ${MAX_INVITATIONS} invitations. Delete one first.`);
       await audit(c, { action: "invitation.created", targetId: id, detail: { role, email } });
       const url = `${serverAddress(c)}/oauth/openid/invitation?token=${secret}`;
       return c.json({ ...toWireInvitation(row), url }, 201, { "cache-control": "no-store" });

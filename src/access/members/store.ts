@@ -8,7 +8,7 @@ import { members, memberSessions, oauthGrants, workspaces, invitations } from ".
 
 export type { MemberRow } from "../auth/sessions.ts";
 
-export const MOST_MEMBERS = 1_000;
+export const MAX_MEMBERS = 1_000;
 
 /** Who a provider says came. */
 export interface Person {
@@ -28,7 +28,7 @@ export const isPerson = (workspaceId: string, { issuer, subject }: Pick<Person, 
 /** A condition: the workspace has room for the person, who is not a member yet. */
 export function mayJoin(db: Database, workspaceId: string, person: Pick<Person, "issuer" | "subject">) {
   const joined = db.select({ id: members.id }).from(members).where(isPerson(workspaceId, person));
-  return and(fewerThan(members, eq(members.workspaceId, workspaceId), MOST_MEMBERS), notExists(joined));
+  return and(fewerThan(members, eq(members.workspaceId, workspaceId), MAX_MEMBERS), notExists(joined));
 }
 
 /** Inserts a member. False when the person is one, or the workspace has as many as it may have. */
@@ -133,7 +133,7 @@ export function unchangedMember(db: Database, { workspaceId, id, role }: MemberR
 export type InvitationRow = typeof invitations.$inferSelect;
 
 /** The most invitations of a workspace that are listed, with those that were accepted or have expired. */
-export const MOST_INVITATIONS = 1_000;
+export const MAX_INVITATIONS = 1_000;
 /** Days for which an invitation is listed that was accepted or has expired. */
 const LISTED_DAYS = 30;
 
@@ -141,7 +141,7 @@ const isOpenInvitation = (now: number) => and(isNull(invitations.acceptedAt), gt
 
 /** Inserts an invitation. False when the workspace has as many as it may have. */
 export async function insertInvitation(db: Database, row: InvitationRow): Promise<boolean> {
-  return insertBelow(db, invitations, row, eq(invitations.workspaceId, row.workspaceId), MOST_INVITATIONS);
+  return insertBelow(db, invitations, row, eq(invitations.workspaceId, row.workspaceId), MAX_INVITATIONS);
 }
 
 export async function findInvitation(

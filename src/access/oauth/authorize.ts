@@ -23,7 +23,7 @@ import { type App, callerAddress, isWithin, withMountPrefix } from "../../http/c
 import {
   type Parameters,
   readForm,
-  answerAddress,
+  responseAddress,
   type AuthorizationRequest,
   readRequest,
   RequestFault,
@@ -39,7 +39,7 @@ import { providerHost } from "./provider.ts";
 
 // What a person signed in with: an API key, a membership, or neither. A grant has no more rights, and ends with it.
 
-export interface Source {
+export interface SignInSource {
   scopes: readonly string[];
   /** The networks from which it works. None: from anywhere. */
   networks: string[];
@@ -49,7 +49,7 @@ export interface Source {
   unchanged: SQL;
 }
 
-export async function readSource(db: Database, person: SignInRow): Promise<Source | "ended"> {
+export async function readSignInSource(db: Database, person: SignInRow): Promise<SignInSource | "ended"> {
   const { workspaceId, credentialId, scopes } = person;
   if (credentialId === "open" || credentialId.startsWith("openid:"))
     return { scopes, networks: [], expiresAt: null, unchanged: sql`true` };
@@ -106,7 +106,7 @@ export function signParameters(secret: string, parameters: Parameters): string {
 /** RFC 6749 section 4.1.2: a code is valid for ten minutes at most. Clients redeem it immediately. */
 const CODE_MS = 60_000;
 
-type Answer = Response | Promise<Response>;
+type AuthorizeResponse = Response | Promise<Response>;
 
 /** GET: the sign-in page, or the consent page when this browser has just signed in. */
 export async function showAuthorize(c: Context<App>): Promise<Response> {
@@ -117,7 +117,7 @@ export async function showAuthorize(c: Context<App>): Promise<Response> {
 }
 
 /** POST: what a person answered on one of the pages. */
-export async function answerAuthorize(c: Context<App>): Promise<Response> {
+export async function submitAuthorize(c: Context<App>): Promise<Response> {
   if (!isOwnOrigin(c)) return errorPage("The answer did not come from this server's own page.");
   const form = await readForm(c.req.raw);
   return withRequest(c, form, async (request) => {
@@ -139,7 +139,7 @@ export async function answerAuthorize(c: Context<App>): Promise<Response> {
 export async function withRequest(
   c: Context<App>,
   parameters: URLSearchParams,
-  next: (request: AuthorizationRequest) => Answer,
+  next: (request: AuthorizationRequest) => AuthorizeResponse,
 ): Promise<Response> {
   const origin = requireIssuer(c);
   try {
@@ -148,7 +148,7 @@ export async function withRequest(
     if (error instanceof Untrusted) return errorPage(error.message);
     if (!(error instanceof RequestFault)) throw error;
     const { redirectUri, code, description, state } = error;
-    const address = answerAddress(redirectUri, origin, { error: code, error_description: description }, state);
+    const address = responseAddress(redirectUri, origin, { error: code, error_description: description }, state);
     // Anyone can register a site: this server must not redirect people there without their consent (RFC 9700, 4.11.2).
     if (redirectUri.startsWith("https:")) return errorPage(description, { address, redirectUri });
     return redirect(c, address);
@@ -164,7 +164,7 @@ function continueToConsent(c: Context<App>, { parameters }: AuthorizationRequest
   return redirect(c, `${withMountPrefix("/oauth/authorize")}?${new URLSearchParams(parameters).toString()}`);
 }
 
-function askSignIn(c: Context<App>, request: AuthorizationRequest, fault?: string): Answer {
+function askSignIn(c: Context<App>, request: AuthorizationRequest, fault?: string): AuthorizeResponse {
   return signInPage(request, {
     open: isOpen(c.req.raw, c.env),
     provider: providerHost(c.env),
@@ -218,7 +218,7 @@ async function askConsent(
   const scopes = grantable(request, person);
   if (scopes.length === 0) return askSignIn(c, request, "This key has none of the scopes that the application needs.");
   const workspace = await findWorkspace(database(c.env.DB), person.workspaceId);
-  const source = await readSource(database(c.env.DB), person);
+  const source = await readSignInSource(database(c.env.DB), person);
   return consentPage(request, {
     workspace: workspace?.name ?? person.workspaceId,
     scopes,
@@ -241,7 +241,7 @@ async function decide(c: Context<App>, request: AuthorizationRequest, form: URLS
     await slowDown();
     return errorPage("The answer does not belong to the page that was shown.");
   }
-  const source = await readSource(database(c.env.DB), signIn.person);
+  const source = await readSignInSource(database(c.env.DB), signIn.person);
   if (source === "ended") return askSignIn(c, request, "What you signed in with has ended. Sign in again.");
   const ticked = form.getAll("grant");
   // The key or the role may have been narrowed since the sign-in.
@@ -255,11 +255,11 @@ async function decide(c: Context<App>, request: AuthorizationRequest, form: URLS
     const actor = { kind: "person", credentialId };
     await audit(c, { workspaceId, actor, action: "grant.denied", targetId: request.client.id });
     const denied = { error: "access_denied", error_description: "The person did not allow it." };
-    return redirect(c, answerAddress(request.redirectUri, origin, denied, request.state));
+    return redirect(c, responseAddress(request.redirectUri, origin, denied, request.state));
   }
   const code = await grant(c, request, person, scopes, source);
   if (code === undefined) return askSignIn(c, request, "What you signed in with has changed. Sign in again.");
-  return redirect(c, answerAddress(request.redirectUri, origin, { code }, request.state));
+  return redirect(c, responseAddress(request.redirectUri, origin, { code }, request.state));
 }
 
 /** Records the grant, which ends with its source, and returns its authorization code. Undefined when the source has changed. */
@@ -268,7 +268,7 @@ async function grant(
   request: AuthorizationRequest,
   person: SignInRow,
   scopes: Scope[],
-  source: Source,
+  source: SignInSource,
 ): Promise<string | undefined> {
   const { client, redirectUri, challenge, resource } = request;
   const { workspaceId, credentialId } = person;

@@ -18,10 +18,10 @@ import {
   findPerson,
 } from "../members/store.ts";
 import { redirect } from "./authorize.ts";
-import { depart, refuse, providerHost } from "./provider.ts";
+import { beginSignIn, failSignIn, providerHost } from "./provider.ts";
 import { errorPage } from "./pages.ts";
 import { html } from "hono/html";
-import { mayMakerStillGive } from "../members/rights.ts";
+import { inviterStillHasRole } from "../members/rights.ts";
 import { readForm } from "./request.ts";
 
 /** The most characters of a User-Agent that are kept. */
@@ -34,7 +34,7 @@ export async function startConsole(c: Context<App>): Promise<Response> {
   const isForeign = ["cross-site", "same-site"].includes(c.req.header("sec-fetch-site") ?? "");
   const asked = isForeign ? {} : c.req.query();
   const purpose = { for: "console", from: ownPath(c, asked.from), workspace: asked.workspace } as const;
-  const address = await depart(c, purpose);
+  const address = await beginSignIn(c, purpose);
   return typeof address === "string" ? redirect(c, address) : address;
 }
 
@@ -55,7 +55,7 @@ export async function enterConsole(
   const asked = memberships.find(({ member }) => member.workspaceId === workspace) ?? memberships[0];
   if (!asked) {
     const reason = `You are signed in, but you are not a member of a workspace on this server. A member of the workspace can invite you. Your subject at the provider is ${person.subject}.`;
-    return refuse(c, reason, `openid:${person.subject}`);
+    return failSignIn(c, reason, `openid:${person.subject}`);
   }
   return enter(c, asked.member, person, from);
 }
@@ -114,7 +114,7 @@ const GONE = "This invitation has expired, was accepted, or was taken back. You 
 async function openInvitation(c: Context<App>, hash: string) {
   const db = database(c.env.DB);
   const found = await findOpenInvitation(db, hash, Date.now());
-  return found && (await mayMakerStillGive(db, found.invitation)) ? found : undefined;
+  return found && (await inviterStillHasRole(db, found.invitation)) ? found : undefined;
 }
 
 /** GET /oauth/openid/invitation?token=…: shows the invitation. Link scanners that open it accept nothing. */
@@ -122,7 +122,7 @@ export async function showInvitation(c: Context<App>): Promise<Response> {
   await limitAddress(c, "sign-in");
   const token = c.req.query("token") ?? "";
   const found = await openInvitation(c, sha256(token));
-  if (!found) return refuse(c, GONE);
+  if (!found) return failSignIn(c, GONE);
   const host = providerHost(c.env);
   if (host === undefined) return errorPage("No OpenID provider is configured here.");
   const { invitation, workspace } = found;
@@ -144,8 +144,8 @@ export async function startInvitation(c: Context<App>): Promise<Response> {
   await limitAddress(c, "sign-in");
   if (!isOwnOrigin(c)) return errorPage("The answer did not come from this server's own page.");
   const hash = sha256((await readForm(c.req.raw)).get("token") ?? "");
-  if (!(await openInvitation(c, hash))) return refuse(c, GONE);
-  const address = await depart(c, { for: "invitation", hash });
+  if (!(await openInvitation(c, hash))) return failSignIn(c, GONE);
+  const address = await beginSignIn(c, { for: "invitation", hash });
   if (typeof address !== "string") return address;
   const content = html`<h1>One moment</h1>
     <div class="actions">
@@ -161,11 +161,11 @@ export async function startInvitation(c: Context<App>): Promise<Response> {
 export async function acceptInvitation(c: Context<App>, person: Person, hash: string): Promise<Response> {
   const subject = `openid:${person.subject}`;
   const found = await openInvitation(c, hash);
-  if (!found) return refuse(c, GONE, subject);
+  if (!found) return failSignIn(c, GONE, subject);
   const { invitation } = found;
   const { workspaceId, role, email } = invitation;
   if (email !== null && (!person.verified || person.email !== email))
-    return refuse(c, "This invitation is for another e-mail address than the provider confirms for you.", subject);
+    return failSignIn(c, "This invitation is for another e-mail address than the provider confirms for you.", subject);
   const db = database(c.env.DB);
   const now = Date.now();
   const member: MemberRow = {
@@ -180,7 +180,7 @@ export async function acceptInvitation(c: Context<App>, person: Person, hash: st
   };
   if (!(await joinBy(db, invitation, member, now))) {
     const isMember = (await findPerson(db, workspaceId, person)) !== undefined;
-    return refuse(c, isMember ? "You are a member of this workspace. Sign in to it." : GONE, subject);
+    return failSignIn(c, isMember ? "You are a member of this workspace. Sign in to it." : GONE, subject);
   }
   const actor = { kind: "member", credentialId: member.id };
   const detail = { member: member.id, subject: person.subject, role };

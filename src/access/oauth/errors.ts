@@ -18,14 +18,14 @@ export type OAuthErrorCode =
   | "unsupported_response_type"
   | "unsupported_token_type";
 
-type Status = 400 | 401 | 405 | 413 | 421 | 429 | 500;
+type OAuthErrorStatus = 400 | 401 | 405 | 413 | 421 | 429 | 500;
 
 /** `description` is shown to the caller: printable ASCII without quotes or backslash, and none of the input. */
 export class OAuthError extends Error {
   constructor(
     readonly code: OAuthErrorCode,
     readonly description: string,
-    readonly status: Status = 400,
+    readonly status: OAuthErrorStatus = 400,
     readonly headers: Record<string, string> = {},
   ) {
     super(description);
@@ -34,7 +34,7 @@ export class OAuthError extends Error {
 }
 
 /** Answers any error in OAuth's format. Unexpected errors are logged and answered as `server_error`. */
-export function answerError(error: Error, c: Context): Response {
+export function oauthErrorResponse(error: Error, c: Context): Response {
   const known = toOAuthError(error);
   return c.json({ error: known.code, error_description: known.description }, known.status, {
     ...NO_STORE,

@@ -13,7 +13,7 @@ import { SCOPES } from "../../http/principal.ts";
 import { redirect, withRequest } from "./authorize.ts";
 import { enterConsole } from "./console.ts";
 import { acceptInvitation } from "./console.ts";
-import { arrive, depart, refuse } from "./provider.ts";
+import { readSignInCookie, beginSignIn, failSignIn } from "./provider.ts";
 import { errorPage } from "./pages.ts";
 import { discover, describeRefusal, readPerson } from "./provider.ts";
 import { type Parameters } from "./request.ts";
@@ -31,7 +31,7 @@ const Members = v.record(
 /** GET /oauth/openid/start: the same parameters as /oauth/authorize; on to the provider. */
 export async function startOpenId(c: Context<App>): Promise<Response> {
   return withRequest(c, new URL(c.req.url).searchParams, async ({ parameters }) => {
-    const address = await depart(c, { for: "consent", parameters });
+    const address = await beginSignIn(c, { for: "consent", parameters });
     return typeof address === "string" ? redirect(c, address) : address;
   });
 }
@@ -39,14 +39,14 @@ export async function startOpenId(c: Context<App>): Promise<Response> {
 /** GET /oauth/openid/callback: the provider's answer. */
 export async function finishOpenId(c: Context<App>): Promise<Response> {
   await limitAddress(c, "sign-in");
-  const journey = arrive(c);
+  const journey = readSignInCookie(c);
   const expired = "This sign-in has expired. Go back to the application and start again.";
   if (!journey) return errorPage(expired);
   const provider = await discover(c.env).catch(describeRefusal);
   if (typeof provider === "string") return errorPage(provider);
   if (!provider) return errorPage(expired);
   const person = await readPerson(c, provider, journey).catch(describeRefusal);
-  if (typeof person === "string") return refuse(c, person);
+  if (typeof person === "string") return failSignIn(c, person);
   const { purpose } = journey;
   if (purpose.for === "console") return enterConsole(c, person, purpose);
   if (purpose.for === "invitation") return acceptInvitation(c, person, purpose.hash);
@@ -57,7 +57,7 @@ async function continueToConsent(c: Context<App>, person: Person, parameters: Pa
   const signIn = (await signInOfMember(c, person)) ?? signInByAddress(c.env, person);
   if (!signIn) {
     const reason = "You are signed in, but you are not a member of a workspace on this server.";
-    return refuse(c, reason, `openid:${person.subject}`);
+    return failSignIn(c, reason, `openid:${person.subject}`);
   }
   await startSignIn(c, signIn);
   return redirect(c, `${withMountPrefix("/oauth/authorize")}?${new URLSearchParams(parameters).toString()}`);

@@ -78,7 +78,7 @@ export function signInPage(request: AuthorizationRequest, { open, provider, faul
   return htmlPage("Sign in", form, fault ? 401 : 200);
 }
 
-export interface Consent {
+export interface ConsentQuestion {
   workspace: string;
   /** The scopes that may be granted: the requested scopes that the person has. */
   scopes: Scope[];
@@ -88,7 +88,7 @@ export interface Consent {
   proof: string;
 }
 
-export function consentPage(request: AuthorizationRequest, { workspace, scopes, networks, proof }: Consent) {
+export function consentPage(request: AuthorizationRequest, { workspace, scopes, networks, proof }: ConsentQuestion) {
   const content = html`
     <h1>Allow ${clientName(request)} to use this workspace?</h1>
     <dl>

@@ -18,7 +18,7 @@ import { errorPage } from "./pages.ts";
 import { PARAMETERS } from "./request.ts";
 
 /** What the browser keeps while its person is at the provider, and what the answer is compared with. */
-export interface Proofs {
+export interface SignInProofs {
   state: string;
   nonce: string;
   verifier: string;
@@ -30,7 +30,7 @@ export type Provider = NonNullable<Awaited<ReturnType<typeof discover>>>;
 export const providerHost = ({ OIDC_ISSUER, OIDC_CLIENT_ID }: Env): string | undefined =>
   OIDC_ISSUER && OIDC_CLIENT_ID ? new URL(OIDC_ISSUER).host : undefined;
 
-export const newProofs = (): Proofs => ({
+export const newSignInProofs = (): SignInProofs => ({
   state: openid.generateRandomState(),
   nonce: openid.generateRandomNonce(),
   verifier: openid.generateRandomCodeVerifier(),
@@ -53,7 +53,7 @@ export async function discover(env: Env) {
 export async function signInAddress(
   c: Context<App>,
   { authorization, client }: Provider,
-  { state, nonce, verifier }: Proofs,
+  { state, nonce, verifier }: SignInProofs,
 ): Promise<string> {
   const address = new URL(authorization);
   const asked = {
@@ -74,7 +74,7 @@ export async function signInAddress(
 export async function readPerson(
   c: Context<App>,
   provider: Provider,
-  { state, nonce, verifier }: Proofs,
+  { state, nonce, verifier }: SignInProofs,
 ): Promise<Person> {
   const { as, client, proof, options } = provider;
   const answer = openid.validateAuthResponse(as, client, new URL(c.req.url), state);
@@ -130,7 +130,7 @@ const MINUTES = 10;
 const COOKIE = "weir_openid";
 
 /** To consent to an application, to use the console, or to accept an invitation. */
-const Purpose = v.variant("for", [
+const SignInPurpose = v.variant("for", [
   v.strictObject({
     for: v.literal("consent"),
     parameters: v.partial(v.object(v.entriesFromList(PARAMETERS, v.string()))),
@@ -138,16 +138,21 @@ const Purpose = v.variant("for", [
   v.strictObject({ for: v.literal("console"), from: v.string(), workspace: v.optional(v.string()) }),
   v.strictObject({ for: v.literal("invitation"), hash: v.string() }),
 ]);
-export type Purpose = v.InferOutput<typeof Purpose>;
+export type SignInPurpose = v.InferOutput<typeof SignInPurpose>;
 
-const Journey = v.strictObject({ state: v.string(), nonce: v.string(), verifier: v.string(), purpose: Purpose });
+const SignInCookie = v.strictObject({
+  state: v.string(),
+  nonce: v.string(),
+  verifier: v.string(),
+  purpose: SignInPurpose,
+});
 
 /** Notes why the browser leaves, and says where it goes. A page that says what is wrong when it cannot leave. */
-export async function depart(c: Context<App>, purpose: Purpose): Promise<string | Response> {
+export async function beginSignIn(c: Context<App>, purpose: SignInPurpose): Promise<string | Response> {
   const provider = await discover(c.env).catch(describeRefusal);
   if (typeof provider === "string") return errorPage(provider);
   if (!provider) return errorPage("No OpenID provider is configured here.");
-  const proofs = newProofs();
+  const proofs = newSignInProofs();
   const cookie = JSON.stringify({ ...proofs, purpose });
   // Browsers drop a cookie of more than 4096 bytes.
   if (encodeURIComponent(cookie).length > 3800) return errorPage("This request is too long to sign in this way.");
@@ -156,19 +161,19 @@ export async function depart(c: Context<App>, purpose: Purpose): Promise<string 
 }
 
 /** What this browser left for. It is read once. */
-export function arrive(c: Context<App>): v.InferOutput<typeof Journey> | undefined {
+export function readSignInCookie(c: Context<App>): v.InferOutput<typeof SignInCookie> | undefined {
   const cookie = getCookie(c, cookieName(c, COOKIE));
   if (cookie === undefined) return undefined;
   setCookie(c, cookieName(c, COOKIE), "", { ...cookieAttributes(c), maxAge: 0 });
   try {
-    return v.parse(Journey, JSON.parse(cookie));
+    return v.parse(SignInCookie, JSON.parse(cookie));
   } catch {
     return undefined;
   }
 }
 
 /** Notes a sign-in that failed, and says why a second later, so that guessing is slow. */
-export async function refuse(c: Context<App>, reason: string, subject = ""): Promise<Response> {
+export async function failSignIn(c: Context<App>, reason: string, subject = ""): Promise<Response> {
   await auditFailure(c, { action: "sign_in.failed", targetId: subject, detail: { reason } });
   await slowDown();
   return errorPage(reason);

@@ -6,7 +6,7 @@
  */
 
 /** `dropped`: harmless but not usable here; left out of a registration that has a usable one beside it. */
-export interface Judgement {
+export interface RedirectUriVerdict {
   verdict: "allowed" | "dropped" | "refused";
   /** The rule that decided, fit for an `error_description` (printable ASCII, no quotes, none of the input). */
   reason: string;
@@ -37,9 +37,9 @@ const SYSTEM = /^(?:ms-|microsoft[.-]|windows(?:defender|[.-])|x-apple|com\.appl
 /** Browser extensions have an https form of their address. */
 const EXTENSION = /^(?:[a-z]+-)+extension$/;
 
-const refuseUri = (reason: string): Judgement => ({ verdict: "refused", reason });
+const refuseUri = (reason: string): RedirectUriVerdict => ({ verdict: "refused", reason });
 
-export function judgeRedirectUri(uri: string): Judgement {
+export function judgeRedirectUri(uri: string): RedirectUriVerdict {
   if (uri.length === 0 || uri.length > 2048) return refuseUri("must have 1 to 2048 characters");
   if (!/^[\x21-\x7e]*$/.test(uri)) return refuseUri("must be printable ASCII without blanks");
   if (/[\\#<>"{}|^`*]/.test(uri)) return refuseUri("must hold no fragment, backslash, wildcard, quote or bracket");
@@ -52,7 +52,7 @@ export function judgeRedirectUri(uri: string): Judgement {
   return judgeNative(uri, scheme);
 }
 
-function judgeWeb(uri: string, url: URL): Judgement {
+function judgeWeb(uri: string, url: URL): RedirectUriVerdict {
   const plain = uri.replace(
     url.protocol === "http:" ? /^(http:\/\/[^/?]+):80(?=[/?]|$)/ : /^(https:\/\/[^/?]+):443(?=[/?]|$)/,
     "$1",
@@ -69,7 +69,7 @@ function judgeWeb(uri: string, url: URL): Judgement {
     : refuseUri("must name a domain: no IP address, single label or trailing dot");
 }
 
-function judgeNative(uri: string, scheme: string): Judgement {
+function judgeNative(uri: string, scheme: string): RedirectUriVerdict {
   if (!/^[^:]+:\/(?:\/[^/?]|[^/]|$)/.test(uri))
     return refuseUri("must have the form scheme:/path or scheme://host/path");
   if (EXTENSION.test(scheme)) return { verdict: "dropped", reason: "must use the https address of the extension" };

@@ -99,8 +99,8 @@ const DOCUMENT_LIMIT = 8 * 1024;
 const FETCH_MS = 5_000;
 /** How long a document without `Cache-Control: max-age` is kept, and how long any is kept at most. */
 const DEFAULT_SECONDS = 300;
-const MOST_SECONDS = 3600;
-const KEPT_MOST = 500;
+const MAX_SECONDS = 3600;
+const MAX_KEPT = 500;
 
 /** By client id. A document is the same for every workspace: its content depends on nothing but the URL. */
 const kept = new Map<string, { client: ClientRow; expiresAt: number }>();
@@ -190,7 +190,7 @@ function readDocument(id: string, body: unknown): ClientRow {
 function secondsToKeep(cacheControl: string): number {
   if (/(^|[\s,])(no-store|no-cache)(?=[\s,=]|$)/i.test(cacheControl)) return 0;
   const maxAge = /(?:^|[\s,])max-age="?(\d{1,10})/i.exec(cacheControl)?.[1];
-  return Math.min(maxAge === undefined ? DEFAULT_SECONDS : Number(maxAge), MOST_SECONDS);
+  return Math.min(maxAge === undefined ? DEFAULT_SECONDS : Number(maxAge), MAX_SECONDS);
 }
 
 /** Only valid documents are kept: an error must not outlive its cause. */
@@ -198,6 +198,6 @@ function cacheClient(id: string, client: ClientRow, seconds: number): void {
   kept.delete(id);
   if (seconds === 0) return;
   const [oldest] = kept.keys();
-  if (kept.size >= KEPT_MOST && oldest !== undefined) kept.delete(oldest);
+  if (kept.size >= MAX_KEPT && oldest !== undefined) kept.delete(oldest);
   kept.set(id, { client, expiresAt: Date.now() + seconds * 1000 });
 }

@@ -110,7 +110,7 @@ export function readResource(resource: string | undefined, issuer: string): stri
 }
 
 /** The redirect URI with an answer's parameters (RFC 6749 section 4.1.2; `iss` by RFC 9207 against mix-up). */
-export function answerAddress(
+export function responseAddress(
   redirectUri: string,
   origin: string,
   answer: { code: string } | { error: string; error_description: string },

@@ -14,22 +14,27 @@ import { readCounted } from "../../http/validate.ts";
 import { signOut, startConsole } from "./console.ts";
 import { showInvitation, startInvitation } from "./console.ts";
 import { requireIssuer } from "./metadata.ts";
-import { answerAuthorize, showAuthorize } from "./authorize.ts";
+import { submitAuthorize, showAuthorize } from "./authorize.ts";
 import { readForm } from "./request.ts";
 import { introspectToken } from "./token.ts";
 import { resourceMetadata, serverMetadata } from "./metadata.ts";
 import { finishOpenId, startOpenId } from "./openid.ts";
 import { providerHost } from "./provider.ts";
-import { answerError, NO_STORE, OAuthError } from "./errors.ts";
+import { oauthErrorResponse, NO_STORE, OAuthError } from "./errors.ts";
 import { newClient, REGISTRATION_LIMIT, toWireClient } from "./register.ts";
-import { ClientMetadata, Introspection, Refusal, RegisteredClient, Tokens } from "./schema.ts";
+import { ClientMetadata, Introspection, OAuthErrorBody, RegisteredClient, Tokens } from "./schema.ts";
 import { insertClient } from "./store.ts";
 import { issueTokens, revokeToken } from "./token.ts";
 
 const doc = (summary: string, answers: Parameters<ReturnType<typeof createDoc>>[1] & object) =>
-  createDoc("OAuth")(summary, { default: Refusal, ...answers });
+  createDoc("OAuth")(summary, { default: OAuthErrorBody, ...answers });
 /** Pages of a person, which lead back to the client. */
-const PAGE = { 200: media("text/html"), 302: {}, 303: {}, default: eitherBody(media("text/html"), jsonBody(Refusal)) };
+const PAGE = {
+  200: media("text/html"),
+  302: {},
+  303: {},
+  default: eitherBody(media("text/html"), jsonBody(OAuthErrorBody)),
+};
 const METADATA = { 200: jsonBody(AnyObject) };
 const RESOURCE = "/.well-known/oauth-protected-resource";
 
@@ -38,7 +43,7 @@ const json = (schema: v.GenericSchema) => {
   const options = { target: "draft-2020-12", errorMode: "ignore", typeMode: "input" } as const;
   return { "application/json": { schema: toJsonSchema(schema, options) as object } };
 };
-const refusal = (description: string) => ({ description, content: json(Refusal) });
+const refusal = (description: string) => ({ description, content: json(OAuthErrorBody) });
 const registration = describeRoute({
   tags: ["OAuth"],
   summary: "Register a public client (RFC 7591)",
@@ -63,7 +68,7 @@ function describeServer(c: Context<App>): Response {
 }
 
 export const oauth = new Hono<App>()
-  .onError(answerError)
+  .onError(oauthErrorResponse)
   .use("/oauth/authorize/*", keepCookies)
   .use("/oauth/openid/*", keepCookies)
   .get(
@@ -96,7 +101,7 @@ export const oauth = new Hono<App>()
     return c.json(toWireClient(client), 201, NO_STORE);
   })
   .get("/oauth/authorize", doc("The sign-in and consent pages (RFC 6749; PKCE S256)", PAGE), showAuthorize)
-  .post("/oauth/authorize", doc("A person's answer on those pages", PAGE), answerAuthorize)
+  .post("/oauth/authorize", doc("A person's answer on those pages", PAGE), submitAuthorize)
   .get("/oauth/openid/start", doc("Sign in through the configured OpenID provider", PAGE), startOpenId)
   .get("/oauth/openid/callback", doc("Where the OpenID provider returns to", PAGE), finishOpenId)
   .get("/oauth/openid/sign-in", doc("Sign in to the console through the OpenID provider", PAGE), startConsole)

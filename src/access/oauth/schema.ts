@@ -83,7 +83,7 @@ export const RegisteredClient = v.object({
   client_id_issued_at: v.pipe(v.number(), v.integer()),
   redirect_uris: v.array(v.string()),
 });
-export const Refusal = v.object({ error: v.string(), error_description: v.string() });
+export const OAuthErrorBody = v.object({ error: v.string(), error_description: v.string() });
 
 /** RFC 6749 section 5.1, with the workspace, which is sent as X-Tenant-Id. Only for /openapi.json. */
 export const Tokens = v.object({

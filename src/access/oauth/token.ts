@@ -21,7 +21,7 @@ import {
   revokeGrant,
   type TokenRow,
 } from "./store.ts";
-import { tokenCredential } from "../auth/credentials.ts";
+import { readTokenCredential } from "../auth/credentials.ts";
 
 /** Seconds that an access token works. */
 const ACCESS_SECONDS = 3600;
@@ -186,7 +186,7 @@ export async function introspectToken(c: Context<App>, form: URLSearchParams) {
   const expiresAt = Math.min(token.expiresAt, grant.expiresAt ?? Infinity);
   const isOwn = grant.workspaceId === c.get("principal").workspaceId;
   if (token.kind !== "access" || !isOwn || hasEnded(grant) || expiresAt <= Date.now()) return INACTIVE;
-  const principal = (await tokenCredential(c.env, hash))?.principal;
+  const principal = (await readTokenCredential(c.env, hash))?.principal;
   if (!principal) return INACTIVE;
   const permissions = ALL_PERMISSIONS.filter((permission) => may(principal, permission));
   const left = new Set<string>(permissions.map((permission) => PERMISSIONS[permission]));

@@ -6,17 +6,17 @@ import type { RouterRoute } from "hono/types";
 import { getPathNoStrict } from "hono/utils/url";
 import type { Principal, Scope } from "../../http/principal.ts";
 import type { App } from "../../http/context.ts";
-import { onBehalf, isForApp } from "../../http/loopback.ts";
-import { custom } from "../../deployment.ts";
+import { callAs, isForApp } from "../../http/loopback.ts";
+import { projectExports } from "../../deployment.ts";
 import { Problem } from "../../lib/problem.ts";
 import { UserRequest, type UserRule } from "./request.ts";
 
 /** The routes and the middleware of the user's application, as the server's application has them. */
 const own = new WeakSet<RouterRoute>();
 
-export function mountApp(app: Hono<App>, application: NonNullable<typeof custom.app>): void {
+export function mountApp(app: Hono<App>, application: NonNullable<typeof projectExports.app>): void {
   const before = app.routes.length;
-  app.use(behalfOfCaller).route("/", application as Hono<App>);
+  app.use(callAsRequester).route("/", application as Hono<App>);
   for (const route of app.routes.slice(before)) own.add(route);
 }
 
@@ -31,29 +31,29 @@ export function userRouteScope(c: Context<App>): Scope | undefined {
 
 /** Whether a handler of the user's application, and not only its middleware, takes a POST to this address. */
 export function hasPostHandler(address: URL): boolean {
-  if (!custom.app) return false;
-  const { routes, router } = custom.app;
+  if (!projectExports.app) return false;
+  const { routes, router } = projectExports.app;
   const [matched] = router.match("POST", getPathNoStrict(new Request(address)));
-  const inspected = inspectRoutes(custom.app);
+  const inspected = inspectRoutes(projectExports.app);
   const isHandler = (route: RouterRoute) =>
     route.method === "POST" || inspected[routes.indexOf(route)]?.isMiddleware === false;
   return matched.some(([[, route]]) => route.path !== "/*" && isHandler(route));
 }
 
 /** The application's own calls of this server act for the caller of its route. */
-export const behalfOfCaller: MiddlewareHandler<App> = async (c, next) => {
+export const callAsRequester: MiddlewareHandler<App> = async (c, next) => {
   const principal = c.get("principal") as Principal | undefined;
   // Hono merges headers and cookies that the application sets into a later Response only if there is an answer to merge
   // into, and the first read makes one. The answer of an upgrade cannot be merged.
   if (c.req.header("upgrade") === undefined) void c.res;
-  return principal ? onBehalf({ env: c.env, principal }, next) : next();
+  return principal ? callAs({ env: c.env, principal }, next) : next();
 };
 
 /**
  * Restores the request's body after the user's middleware has read it with `c.req.json()` or a method like it, which keep
  * what they read. The built-in routes read the body of `c.req.raw`.
  */
-export const bodyAgain: MiddlewareHandler<App> = async (c, next) => {
+export const replayBody: MiddlewareHandler<App> = async (c, next) => {
   const { raw, bodyCache } = c.req;
   if (raw.bodyUsed) {
     if (Object.keys(bodyCache).length === 0)

@@ -2,7 +2,7 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { Problem } from "../../lib/problem.ts";
 import type { AppUser, Principal } from "../../http/principal.ts";
-import { authHandlers, custom } from "../../deployment.ts";
+import { authHandlers, projectExports } from "../../deployment.ts";
 import { type Json, isObject } from "../../lib/json.ts";
 import { logError } from "../../lib/log.ts";
 
@@ -39,10 +39,15 @@ function completeUser(user: { identity: string; [field: string]: unknown }): App
 }
 
 /** What the metadata of a thing must contain for the user to see it; undefined: no limit. */
-export type Filter = Json | undefined;
+export type UserFilter = Json | undefined;
 
 /** Asks the handler of this event. It may change `value` in place. 403 when it answers false, or with no known filter. */
-export async function authorize(principal: Principal, resource: string, action: string, value: Json): Promise<Filter> {
+export async function authorize(
+  principal: Principal,
+  resource: string,
+  action: string,
+  value: Json,
+): Promise<UserFilter> {
   const rules = await rulesFor(principal, resource, action, value);
   return rules && toContainment(rules);
 }
@@ -136,7 +141,8 @@ const RESERVED = /^langgraph_auth_/;
  * Whether this member is forbidden in a client's `configurable`. `user_id` is an identity where the deployment has an
  * `Auth` of its own. Without one, the server never sets it, and it is the graph's own, as in `context`.
  */
-const isIdentity = (name: string): boolean => RESERVED.test(name) || (name === "user_id" && custom.auth !== undefined);
+const isIdentity = (name: string): boolean =>
+  RESERVED.test(name) || (name === "user_id" && projectExports.auth !== undefined);
 
 /** A client's `configurable` without the members that only the server sets. */
 export function withoutIdentity(configurable: Json): Json {

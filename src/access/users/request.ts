@@ -6,7 +6,7 @@ import { readCopy, readJson } from "../../http/validate.ts";
 import { isObject, type Json } from "../../lib/json.ts";
 import { Problem } from "../../lib/problem.ts";
 import { isUuid } from "../../lib/uuid.ts";
-import { authorize, containsJson, type Filter } from "./handlers.ts";
+import { authorize, containsJson, type UserFilter } from "./handlers.ts";
 
 /** The routes accept a UUID in capitals as the same id. The permission check and the lookup must do the same. */
 function normaliseId(id: string): string {
@@ -60,7 +60,7 @@ export class UserRequest {
     this.c.req.raw = new Request(raw.url, { method: raw.method, headers, body: JSON.stringify(body) });
   }
 
-  allowed(resource: string, action: string, value: Json): Promise<Filter> {
+  allowed(resource: string, action: string, value: Json): Promise<UserFilter> {
     return authorize(this.principal, resource, action, value);
   }
 }
@@ -69,7 +69,7 @@ export class UserRequest {
 export type UserRule = (request: UserRequest) => Promise<Response | void>;
 
 /** What a user may not see is as if it did not exist. */
-export function requireMatch(metadata: Json | undefined, filter: Filter, what: string): void {
+export function requireMatch(metadata: Json | undefined, filter: UserFilter, what: string): void {
   if (!metadata || (filter && !containsJson(metadata, filter))) throw new Problem(404, `${what} not found.`);
 }
 

@@ -7,8 +7,8 @@ import { configWithoutIdentity, contextWithoutIdentity } from "../../access/user
 import { isDefaultAssistant } from "./defaults.ts";
 import { assistants, assistantVersions } from "./table.ts";
 
-export type Row = typeof assistants.$inferSelect;
-export type VersionRow = typeof assistantVersions.$inferSelect;
+export type AssistantRow = typeof assistants.$inferSelect;
+export type AssistantVersionRow = typeof assistantVersions.$inferSelect;
 const version = {
   assistant_id: Id,
   graph_id: v.string(),
@@ -43,7 +43,11 @@ export function ownMetadata(id: string, metadata: Json): Json {
 }
 
 /** A new assistant's row. */
-export function firstVersion(workspaceId: string, id: string, input: AssistantInput & { graphId: string }): Row {
+export function firstVersion(
+  workspaceId: string,
+  id: string,
+  input: AssistantInput & { graphId: string },
+): AssistantRow {
   const now = Date.now();
   const { graphId, name = "Untitled", description = null, config = {}, context = {}, metadata = {} } = input;
   return {
@@ -62,25 +66,28 @@ export function firstVersion(workspaceId: string, id: string, input: AssistantIn
 }
 
 /** The row's active version, as a row of the versions' table. */
-export function activeVersion(row: Row): VersionRow {
+export function activeVersion(row: AssistantRow): AssistantVersionRow {
   const { id, updatedAt: _, ...version } = row;
   return { ...version, assistantId: id };
 }
 
-export function isRow({ workspaceId, id }: Pick<Row, "workspaceId" | "id">): SQL | undefined {
+export function isAssistantRow({ workspaceId, id }: Pick<AssistantRow, "workspaceId" | "id">): SQL | undefined {
   return and(eq(assistants.workspaceId, workspaceId), eq(assistants.id, id));
 }
 
-export function belongsToAssistant({ workspaceId, id }: Pick<Row, "workspaceId" | "id">): SQL | undefined {
+export function belongsToAssistant({ workspaceId, id }: Pick<AssistantRow, "workspaceId" | "id">): SQL | undefined {
   return and(eq(assistantVersions.workspaceId, workspaceId), eq(assistantVersions.assistantId, id));
 }
 
-export function toWire(row: Row): Assistant {
-  return { ...toWireVersion({ ...row, assistantId: row.id }), updated_at: new Date(row.updatedAt).toISOString() };
+export function toWireAssistant(row: AssistantRow): Assistant {
+  return {
+    ...toWireAssistantVersion({ ...row, assistantId: row.id }),
+    updated_at: new Date(row.updatedAt).toISOString(),
+  };
 }
 
 /** All reads of an assistant pass here, so that an identity in a row reaches no graph. */
-export function toWireVersion(row: VersionRow): AssistantVersion {
+export function toWireAssistantVersion(row: AssistantVersionRow): AssistantVersion {
   const { assistantId, graphId, version, name, description, config, context, metadata, createdAt } = row;
   return {
     assistant_id: assistantId,

@@ -11,18 +11,18 @@ import {
 } from "./defaults.ts";
 import {
   firstVersion,
-  isRow,
-  type Row,
+  isAssistantRow,
+  type AssistantRow,
   activeVersion,
   type Assistant,
   type AssistantInput,
   belongsToAssistant,
-  toWire,
+  toWireAssistant,
 } from "./row.ts";
 import { RowCache } from "../../lib/cache.ts";
 import { contains, inList, bytesColumn, totalBytes } from "../../db/conditions.ts";
 import { fewerThan } from "../../db/writes.ts";
-import { boundAnswer } from "../../lib/bytes.ts";
+import { limitResponse } from "../../lib/bytes.ts";
 import { Problem } from "../../lib/problem.ts";
 
 // The default assistants of each workspace in D1.
@@ -33,9 +33,13 @@ const ensured = new Map<string, string>();
 /**
  * The assistant with this id, or the default assistant of the graph with this id. Creates missing default assistants.
  */
-export async function findRow(db: Database, workspaceId: string, idOrGraphId: string): Promise<Row | undefined> {
+export async function findAssistantRow(
+  db: Database,
+  workspaceId: string,
+  idOrGraphId: string,
+): Promise<AssistantRow | undefined> {
   const id = toAssistantId(idOrGraphId);
-  const find = () => db.select().from(assistants).where(isRow({ workspaceId, id })).get();
+  const find = () => db.select().from(assistants).where(isAssistantRow({ workspaceId, id })).get();
   if (!isDefaultAssistant(id)) return find();
   await ensureDefaults(db, workspaceId);
   const row = await find();
@@ -63,7 +67,7 @@ export function forgetDefaults(workspaceId: string): void {
   ensured.delete(workspaceId);
 }
 
-function defaultStatements(db: Database, row: Row) {
+function defaultStatements(db: Database, row: AssistantRow) {
   const { config, context, description, metadata } = row;
   const unchanged = sql`(SELECT max(v.version) FROM assistant_versions v
     WHERE v.workspace_id = ${row.workspaceId} AND v.assistant_id = ${row.id}) = 1`;
@@ -95,7 +99,7 @@ const DELETED = 0;
 export const isVersion = (): SQL => gt(assistantVersions.version, DELETED);
 
 /** A condition: another workspace uses this id, or has used it. */
-export function isTakenElsewhere(db: Database, { workspaceId, id }: Pick<Row, "workspaceId" | "id">): SQL {
+export function isTakenElsewhere(db: Database, { workspaceId, id }: Pick<AssistantRow, "workspaceId" | "id">): SQL {
   const ofOthers = and(eq(assistantVersions.assistantId, id), ne(assistantVersions.workspaceId, workspaceId));
   return exists(
     db
@@ -105,7 +109,7 @@ export function isTakenElsewhere(db: Database, { workspaceId, id }: Pick<Row, "w
   );
 }
 
-export async function isElsewhere(db: Database, row: Pick<Row, "workspaceId" | "id">): Promise<boolean> {
+export async function isElsewhere(db: Database, row: Pick<AssistantRow, "workspaceId" | "id">): Promise<boolean> {
   const found = await db.get<{ taken: number }>(sql`SELECT ${isTakenElsewhere(db, row)} AS taken`);
   return found.taken === 1;
 }
@@ -151,7 +155,7 @@ export interface AssistantSearch extends AssistantFilter {
   sortOrder: "asc" | "desc";
 }
 
-const MOST_ASSISTANTS = 10_000;
+const MAX_ASSISTANTS = 10_000;
 
 /** The assistant with this id, or the default assistant of this graph. */
 export async function resolveAssistant(
@@ -159,8 +163,8 @@ export async function resolveAssistant(
   workspaceId: string,
   idOrGraphId: string,
 ): Promise<Assistant | undefined> {
-  const row = await findRow(db, workspaceId, idOrGraphId);
-  return row && toWire(row);
+  const row = await findAssistantRow(db, workspaceId, idOrGraphId);
+  return row && toWireAssistant(row);
 }
 
 /**
@@ -183,7 +187,7 @@ export async function findAnywhere(db: Database, id: string): Promise<Assistant 
   const rows = await db.select().from(assistants).where(eq(assistants.id, id)).limit(2).all();
   const [row, another] = rows;
   if (!row || another || (await isElsewhere(db, row))) return undefined;
-  return toWire(row);
+  return toWireAssistant(row);
 }
 
 /**
@@ -197,12 +201,12 @@ export async function createAssistant(
   input: AssistantInput & { graphId: string },
 ): Promise<Assistant | undefined> {
   // A default assistant that was deleted is not free to be made by a client.
-  if (isDefaultAssistant(id) && (await findRow(db, workspaceId, id))) return undefined;
+  if (isDefaultAssistant(id) && (await findAssistantRow(db, workspaceId, id))) return undefined;
   await ensureDefaults(db, workspaceId);
   const row = firstVersion(workspaceId, id, input);
-  if (await insertFirst(db, row)) return toWire(row);
-  if ((await countAssistants(db, workspaceId, {})) >= MOST_ASSISTANTS && !(await findRow(db, workspaceId, id)))
-    throw new Problem(409, `A workspace has at most ${MOST_ASSISTANTS} assistants. Delete one first.`);
+  if (await insertFirst(db, row)) return toWireAssistant(row);
+  if ((await countAssistants(db, workspaceId, {})) >= MAX_ASSISTANTS && !(await findAssistantRow(db, workspaceId, id)))
+    throw new Problem(409, `A workspace has at most ${MAX_ASSISTANTS} assistants. Delete one first.`);
   return undefined;
 }
 
@@ -212,8 +216,8 @@ export async function createAssistant(
  */
 export async function deleteAssistant(db: Database, workspaceId: string, id: string): Promise<boolean> {
   const [, gone] = await db.batch([
-    markDeleted(db, isRow({ workspaceId, id })),
-    db.delete(assistants).where(isRow({ workspaceId, id })).returning({ id: assistants.id }),
+    markDeleted(db, isAssistantRow({ workspaceId, id })),
+    db.delete(assistants).where(isAssistantRow({ workspaceId, id })).returning({ id: assistants.id }),
     db.delete(assistantVersions).where(and(belongsToAssistant({ workspaceId, id }), isVersion())),
   ]);
   assistantCache.forget();
@@ -242,7 +246,7 @@ export async function searchAssistants(
   const where = whereAssistants(workspaceId, search);
   const order = [direction(SORTS[search.sortBy]), direction(sql`rowid`)];
   const limit = search.limit + 1;
-  await boundAnswer(limit, () => {
+  await limitResponse(limit, () => {
     const bytes = bytesColumn(assistants.config, assistants.context, assistants.metadata);
     return totalBytes(
       db,
@@ -260,7 +264,7 @@ export async function searchAssistants(
     .from(assistants)
     .where(where)
     .orderBy(...order);
-  return (await page.limit(limit).offset(search.offset).all()).map(toWire);
+  return (await page.limit(limit).offset(search.offset).all()).map(toWireAssistant);
 }
 
 export async function countAssistants(db: Database, workspaceId: string, filter: AssistantFilter): Promise<number> {
@@ -284,20 +288,20 @@ function whereAssistants(
 }
 
 /** Inserts an assistant and its first version in one transaction; false when the id is taken. */
-async function insertFirst(db: Database, row: Row): Promise<boolean> {
+async function insertFirst(db: Database, row: AssistantRow): Promise<boolean> {
   const { workspaceId, id, version, graphId, name, description, createdAt, updatedAt } = row;
   const [config, context, metadata] = [row.config, row.context, row.metadata].map((one) => JSON.stringify(one));
   const [inserted] = await db.batch([
     db
       .insert(assistants)
       .select(
-        sql`SELECT ${workspaceId}, ${id}, ${version}, ${graphId}, ${name}, ${description}, ${config}, ${context}, ${metadata}, ${createdAt}, ${updatedAt} WHERE NOT ${isTakenElsewhere(db, row)} AND ${fewerThan(assistants, eq(assistants.workspaceId, workspaceId), MOST_ASSISTANTS)}`,
+        sql`SELECT ${workspaceId}, ${id}, ${version}, ${graphId}, ${name}, ${description}, ${config}, ${context}, ${metadata}, ${createdAt}, ${updatedAt} WHERE NOT ${isTakenElsewhere(db, row)} AND ${fewerThan(assistants, eq(assistants.workspaceId, workspaceId), MAX_ASSISTANTS)}`,
       )
       .onConflictDoNothing()
       .returning({ id: assistants.id }),
     db
       .insert(assistantVersions)
-      .select(db.select(versionColumns()).from(assistants).where(isRow(row)))
+      .select(db.select(versionColumns()).from(assistants).where(isAssistantRow(row)))
       .onConflictDoNothing(),
   ]);
   return inserted.length > 0;

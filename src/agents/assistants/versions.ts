@@ -5,8 +5,8 @@ import { contains } from "../../db/conditions.ts";
 import { assistants, assistantVersions } from "./table.ts";
 import { bytesColumn, totalBytes } from "../../db/conditions.ts";
 import { CHANGED, isTaken, nextTime, untilUnchanged } from "../../db/writes.ts";
-import { boundAnswer, METADATA_BYTES, withinBytes } from "../../lib/bytes.ts";
-import { findRow } from "./store.ts";
+import { limitResponse, METADATA_BYTES, withinBytes } from "../../lib/bytes.ts";
+import { findAssistantRow } from "./store.ts";
 import { toAssistantId } from "./defaults.ts";
 import { isVersion } from "./store.ts";
 import { assistantCache } from "./store.ts";
@@ -14,12 +14,12 @@ import {
   type Assistant,
   type AssistantInput,
   type AssistantVersion,
-  isRow,
+  isAssistantRow,
   belongsToAssistant,
   ownMetadata,
-  type Row,
-  toWire,
-  toWireVersion,
+  type AssistantRow,
+  toWireAssistant,
+  toWireAssistantVersion,
 } from "./row.ts";
 
 /**
@@ -36,7 +36,7 @@ export async function updateAssistant(
   return untilUnchanged(async () => {
     // Read before the row: an update in between takes this number, and this one begins again with what it left.
     const highest = await highestVersion(db, { workspaceId, id });
-    const row = await findRow(db, workspaceId, id);
+    const row = await findAssistantRow(db, workspaceId, id);
     if (!row) return undefined;
     try {
       return (await makeActive(db, row, nextVersion(row, highest, input))) ?? CHANGED;
@@ -48,7 +48,7 @@ export async function updateAssistant(
 }
 
 /** Makes the version and activates it, both or neither; neither when the assistant is no longer as it was read. */
-async function makeActive(db: Database, read: Row, next: Row): Promise<Assistant | undefined> {
+async function makeActive(db: Database, read: AssistantRow, next: AssistantRow): Promise<Assistant | undefined> {
   const { workspaceId: _, id: __, createdAt, ...active } = next;
   // In the order of the versions' columns.
   const { workspaceId, id: assistantId, updatedAt: ___, ...columns } = getTableColumns(assistants);
@@ -57,17 +57,17 @@ async function makeActive(db: Database, read: Row, next: Row): Promise<Assistant
     db
       .update(assistants)
       .set(active)
-      .where(and(isRow(read), eq(assistants.updatedAt, read.updatedAt)))
+      .where(and(isAssistantRow(read), eq(assistants.updatedAt, read.updatedAt)))
       .returning(),
     db.insert(assistantVersions).select(
       db
         .select(version)
         .from(assistants)
-        .where(and(isRow(next), eq(assistants.version, next.version))),
+        .where(and(isAssistantRow(next), eq(assistants.version, next.version))),
     ),
   ]);
   assistantCache.forget();
-  return row && toWire(row);
+  return row && toWireAssistant(row);
 }
 
 /** Makes `version` the active one; undefined when the assistant or the version does not exist. */
@@ -77,7 +77,7 @@ export async function activateVersion(
   idOrGraphId: string,
   version: number,
 ): Promise<Assistant | undefined> {
-  const row = await findRow(db, workspaceId, idOrGraphId);
+  const row = await findAssistantRow(db, workspaceId, idOrGraphId);
   if (!row) return undefined;
   const found = await db
     .select()
@@ -89,11 +89,11 @@ export async function activateVersion(
   const active = await db
     .update(assistants)
     .set({ ...configuration, updatedAt: sql`max(${Date.now()}, ${assistants.updatedAt} + 1)` })
-    .where(isRow(row))
+    .where(isAssistantRow(row))
     .returning()
     .get();
   assistantCache.forget();
-  return active && toWire(active);
+  return active && toWireAssistant(active);
 }
 
 /** Versions, newest first; undefined when there is no such assistant. Reads one more than `limit`, for paging. */
@@ -103,11 +103,11 @@ export async function listVersions(
   idOrGraphId: string,
   { metadata = {}, limit, offset }: { metadata?: Record<string, unknown>; limit: number; offset: number },
 ): Promise<AssistantVersion[] | undefined> {
-  const row = await findRow(db, workspaceId, idOrGraphId);
+  const row = await findAssistantRow(db, workspaceId, idOrGraphId);
   if (!row) return undefined;
   const where = and(belongsToAssistant(row), isVersion(), contains(assistantVersions.metadata, metadata));
   const order = desc(assistantVersions.version);
-  await boundAnswer(limit + 1, () => {
+  await limitResponse(limit + 1, () => {
     const bytes = bytesColumn(assistantVersions.config, assistantVersions.context, assistantVersions.metadata);
     const page = db.select({ bytes }).from(assistantVersions).where(where).orderBy(order);
     return totalBytes(db, page.limit(limit + 1).offset(offset));
@@ -117,10 +117,10 @@ export async function listVersions(
     .limit(limit + 1)
     .offset(offset)
     .all();
-  return rows.map(toWireVersion);
+  return rows.map(toWireAssistantVersion);
 }
 
-function nextVersion(row: Row, highest: number, input: AssistantInput): Row {
+function nextVersion(row: AssistantRow, highest: number, input: AssistantInput): AssistantRow {
   const { graphId, name, description, config, context, metadata } = input;
   const configured = config !== undefined || context !== undefined;
   const now = Date.now();
@@ -142,7 +142,7 @@ function nextVersion(row: Row, highest: number, input: AssistantInput): Row {
   };
 }
 
-async function highestVersion(db: Database, row: Pick<Row, "workspaceId" | "id">): Promise<number> {
+async function highestVersion(db: Database, row: Pick<AssistantRow, "workspaceId" | "id">): Promise<number> {
   const found = await db
     .select({ n: max(assistantVersions.version) })
     .from(assistantVersions)

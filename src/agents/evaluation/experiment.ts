@@ -1,15 +1,15 @@
 /** Runs an assistant over the examples of a dataset, as one experiment with scores. */
-import type { Evaluator, Score } from "./evaluators.ts";
-import { read, runAssistant, type Send } from "./evaluators.ts";
+import type { Evaluator, EvaluatorScore } from "./evaluators.ts";
+import { readResponse, runAssistant, type SendRequest } from "./evaluators.ts";
 
-export interface Example {
+export interface ExperimentExample {
   id: string;
   inputs: Record<string, unknown>;
   outputs: Record<string, unknown> | null;
   metadata?: Record<string, unknown>;
 }
 
-export interface Wanted {
+export interface ExperimentOptions {
   dataset: string;
   /** Only this split. */
   split?: string;
@@ -20,10 +20,10 @@ export interface Wanted {
   /** Runs at the same time. */
   concurrency: number;
   signal?: AbortSignal;
-  onProgress?: (progress: Progress) => void;
+  onProgress?: (progress: ExperimentProgress) => void;
 }
 
-export interface Progress {
+export interface ExperimentProgress {
   experiment: Experiment;
   of: number;
   done: number;
@@ -43,14 +43,18 @@ export interface Experiment {
 
 const PAGE = 100;
 /** After this many refusals in a row no more runs are sent. */
-const MOST_REFUSALS = 5;
+const MAX_REFUSALS = 5;
 
-async function readExamples(send: Send, dataset: string, split: string | undefined): Promise<Example[]> {
-  const all: Example[] = [];
+async function readExamples(
+  send: SendRequest,
+  dataset: string,
+  split: string | undefined,
+): Promise<ExperimentExample[]> {
+  const all: ExperimentExample[] = [];
   for (;;) {
     const query = new URLSearchParams({ dataset, limit: String(PAGE), offset: String(all.length) });
     if (split !== undefined) query.set("splits", split);
-    const page = await read<Example[]>(send, "GET", `/api/v1/examples?${String(query)}`);
+    const page = await readResponse<ExperimentExample[]>(send, "GET", `/api/v1/examples?${String(query)}`);
     all.push(...page);
     if (page.length < PAGE) return all;
   }
@@ -59,20 +63,20 @@ async function readExamples(send: Send, dataset: string, split: string | undefin
 /**
  * A run that is refused is counted, and the others continue.
  *
- * @throws Error when the dataset has no example, or the server refuses all runs or `MOST_REFUSALS` of them in a row
+ * @throws Error when the dataset has no example, or the server refuses all runs or `MAX_REFUSALS` of them in a row
  */
-export async function runExperiment(send: Send, wanted: Wanted): Promise<Progress> {
+export async function runExperiment(send: SendRequest, wanted: ExperimentOptions): Promise<ExperimentProgress> {
   const { dataset, split, assistant, prefix, evaluators, concurrency, signal, onProgress } = wanted;
   const examples = await readExamples(send, dataset, split);
   if (examples.length === 0) throw new Error("The dataset has no example here.");
-  const experiment = await read<Experiment>(send, "POST", "/api/v1/sessions", {
+  const experiment = await readResponse<Experiment>(send, "POST", "/api/v1/sessions", {
     name: `${prefix}-${crypto.randomUUID().slice(0, 8)}`,
     reference_dataset_id: dataset,
     start_time: new Date().toISOString(),
     extra: { metadata: { assistant_id: assistant, ...(split !== undefined && { dataset_split: split }) } },
   });
-  let progress: Progress = { experiment, of: examples.length, done: 0, failed: 0, unscored: 0, refused: 0 };
-  const say = (change: Partial<Progress>) => {
+  let progress: ExperimentProgress = { experiment, of: examples.length, done: 0, failed: 0, unscored: 0, refused: 0 };
+  const say = (change: Partial<ExperimentProgress>) => {
     progress = { ...progress, ...change };
     onProgress?.(progress);
   };
@@ -85,7 +89,7 @@ export async function runExperiment(send: Send, wanted: Wanted): Promise<Progres
   const waiting = examples.values();
   const work = async (): Promise<void> => {
     for (const example of waiting) {
-      if (signal?.aborted || refusals >= MOST_REFUSALS) return;
+      if (signal?.aborted || refusals >= MAX_REFUSALS) return;
       const run = await runAssistant(send, assistant, example.inputs, {
         langsmith_tracer: { project_name: experiment.name, example_id: example.id },
       }).catch((error: unknown) => {
@@ -114,15 +118,15 @@ export async function runExperiment(send: Send, wanted: Wanted): Promise<Progres
     }
   };
   await Promise.all(Array.from({ length: Math.min(concurrency, examples.length) }, work));
-  await read(send, "PATCH", `/api/v1/sessions/${experiment.id}`, { end_time: new Date().toISOString() });
-  if (refusals >= MOST_REFUSALS || (refusals > 0 && progress.refused === progress.done)) throw refusal;
+  await readResponse(send, "PATCH", `/api/v1/sessions/${experiment.id}`, { end_time: new Date().toISOString() });
+  if (refusals >= MAX_REFUSALS || (refusals > 0 && progress.refused === progress.done)) throw refusal;
   await waitUntilStored(send, experiment, progress.done - progress.refused);
   return progress;
 }
 
-async function store(send: Send, experiment: Experiment, run: string, scores: Score[]): Promise<void> {
+async function store(send: SendRequest, experiment: Experiment, run: string, scores: EvaluatorScore[]): Promise<void> {
   for (const score of scores)
-    await read(send, "POST", "/api/v1/feedback", {
+    await readResponse(send, "POST", "/api/v1/feedback", {
       ...score,
       id: crypto.randomUUID(),
       run_id: run,
@@ -136,9 +140,9 @@ const AGAIN_MS = 500;
 const LOOKS = 60;
 
 /** Waits until the traces of the runs are stored: that is after the runs. */
-async function waitUntilStored(send: Send, { id }: Experiment, runs: number): Promise<void> {
+async function waitUntilStored(send: SendRequest, { id }: Experiment, runs: number): Promise<void> {
   for (let looks = 0; looks < LOOKS; looks++) {
-    const { run_count } = await read<{ run_count?: number }>(send, "GET", `/api/v1/sessions/${id}`);
+    const { run_count } = await readResponse<{ run_count?: number }>(send, "GET", `/api/v1/sessions/${id}`);
     if ((run_count ?? 0) >= runs) return;
     await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
   }

@@ -4,7 +4,7 @@ import type { GraphShape } from "../../runtime/introspect.ts";
 import { readSibling } from "./graph.ts";
 
 /** A place where a thread waits or holds values: a checkpoint of its graph, or of a nested graph that is in the middle of its work. */
-export interface Parked {
+export interface WaitingState {
   /** The nodes that lead to the nested graph; empty for the graph itself. */
   path: string[];
   /** The channels that hold something. */
@@ -18,8 +18,8 @@ export interface Parked {
 }
 
 /** One thing that a graph lacks. `path`: the nodes that lead to the nested graph where it is missing. */
-export type Break = v.InferOutput<typeof Break>;
-export const Break = v.object({
+export type Incompatibility = v.InferOutput<typeof Incompatibility>;
+export const Incompatibility = v.object({
   kind: v.picklist(["graph", "node", "edge", "channel", "channel_kind"]),
   name: v.string(),
   path: v.array(v.string()),
@@ -36,32 +36,36 @@ export const JOIN = "join:";
  * What `shape` lacks to continue from `parked`. `before` is the shape of the graph that wrote it, where that is known: the kinds
  * of channels are compared then.
  */
-export function findBreaks(parked: Parked, shape: GraphShape, before?: GraphShape): Break[] {
-  const { path } = parked;
+export function findIncompatibilities(
+  waiting: WaitingState,
+  shape: GraphShape,
+  before?: GraphShape,
+): Incompatibility[] {
+  const { path } = waiting;
   const graph = nestedShape(shape, path);
   // A node that is gone, and at which the nested graph works, is missing to the graph around it.
   if (!graph) return [];
   const old = before && nestedShape(before, path);
-  const found = parked.channels.flatMap((channel): Break[] => {
+  const found = waiting.channels.flatMap((channel): Incompatibility[] => {
     const kind = graph.channels[channel];
     if (kind === undefined) return [{ ...nameChannel(channel), path }];
     const was = old?.channels[channel];
     if (was === undefined || isSameKind(was, kind)) return [];
     return [{ kind: "channel_kind", name: channel, path, from: was, to: kind }];
   });
-  const sent = parked.sends.filter((node) => !graph.nodes.includes(node));
-  const gone = sent.map((name): Break => ({ kind: "node", name, path }));
+  const sent = waiting.sends.filter((node) => !graph.nodes.includes(node));
+  const gone = sent.map((name): Incompatibility => ({ kind: "node", name, path }));
   return dropDuplicates([...found, ...gone]);
 }
 
 /** A sentence for each, such as `node "ask" is gone`. */
-export function describeBreak({ kind, name, path, from, to }: Break): string {
+export function describeIncompatibility({ kind, name, path, from, to }: Incompatibility): string {
   const where = path.length > 0 ? ` of the graph in "${path.join(" > ")}"` : "";
   if (kind === "channel_kind") return `channel "${name}"${where} was ${from} and is ${to}`;
   return `${kind} "${name}"${where} is gone`;
 }
 
-function nameChannel(channel: string): Pick<Break, "kind" | "name"> {
+function nameChannel(channel: string): Pick<Incompatibility, "kind" | "name"> {
   if (channel.startsWith(TO_NODE)) return { kind: "node", name: channel.slice(TO_NODE.length) };
   if (channel.startsWith(JOIN))
     return { kind: "edge", name: channel.slice(JOIN.length).replace(/:([^:]*)$/, " -> $1") };
@@ -82,7 +86,7 @@ const ALIKE = [
 const isSameKind = (a: string, b: string): boolean =>
   a === b || ALIKE.some((kinds) => kinds.includes(a) && kinds.includes(b));
 
-const dropDuplicates = (breaks: Break[]): Break[] => [
+const dropDuplicates = (breaks: Incompatibility[]): Incompatibility[] => [
   ...new Map(breaks.map((one) => [JSON.stringify([one.kind, one.path, one.name]), one])).values(),
 ];
 
@@ -139,7 +143,7 @@ export async function loadMigrations(graphId: string): Promise<Migration[]> {
 }
 
 /** The migration for a state that this version of the graph left; undefined where there is none. */
-export async function findMigration(graphId: string, left: Pick<Parked, "fingerprint" | "version">) {
+export async function findMigration(graphId: string, left: Pick<WaitingState, "fingerprint" | "version">) {
   const migrations = await loadMigrations(graphId);
   return migrations.find(({ from }) => from === left.fingerprint || from === left.version);
 }

@@ -4,7 +4,7 @@ import {
   type Graph,
   Lazy,
   loaded,
-  type Access,
+  type AuthAccess,
   type GraphEntry,
   type ServerRuntime,
   type BuiltSchemas,
@@ -91,7 +91,12 @@ export async function readSibling(graphId: string, name: string): Promise<unknow
  * The graph of this id, compiled; undefined when it is not deployed. A factory gets `config`, and why the server calls it.
  * Throws where the project exports no graph, or its factory throws.
  */
-export async function makeGraph(graphId: string, config: Config, env: Env, access: Access): Promise<Graph | undefined> {
+export async function makeGraph(
+  graphId: string,
+  config: Config,
+  env: Env,
+  access: AuthAccess,
+): Promise<Graph | undefined> {
   const entry = await loadEntry(graphId);
   if (entry === undefined) return undefined;
   const made = await (typeof entry === "function"
@@ -102,7 +107,7 @@ export async function makeGraph(graphId: string, config: Config, env: Env, acces
 
 export const isFactory = async (graphId: string): Promise<boolean> => typeof (await loadEntry(graphId)) === "function";
 
-function createRuntime(config: Config, access: Access): ServerRuntime {
+function createRuntime(config: Config, access: AuthAccess): ServerRuntime {
   return access === "threads.create_run"
     ? { accessContext: access, executionRuntime: { context: config.context } }
     : { accessContext: access, executionRuntime: null };

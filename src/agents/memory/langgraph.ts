@@ -13,8 +13,8 @@ import { type Database, database } from "../../db/client.ts";
 import { loadRing, withRing } from "../../access/encryption/keys.ts";
 import type { Ring } from "../../access/encryption/ring.ts";
 import { parse } from "../../http/validate.ts";
-import { createMeaning } from "./vectors.ts";
-import type { Meaning } from "./vectors.ts";
+import { createVectorSearch } from "./vectors.ts";
+import type { VectorSearch } from "./vectors.ts";
 import { literalPrefix, selectNamespaces } from "./filter.ts";
 import type { Item } from "./row.ts";
 import { StoredItem } from "./schema.ts";
@@ -22,7 +22,7 @@ import { searchItems } from "./search.ts";
 import { deleteItem, getItem, namespacesUnder, type PutItem, putItems, refreshesOnRead } from "./store.ts";
 
 export function storeFor(env: Env, workspaceId: string): BaseStore {
-  return new D1Store(env, database(env.DB), workspaceId, createMeaning(env));
+  return new D1Store(env, database(env.DB), workspaceId, createVectorSearch(env));
 }
 
 class D1Store extends BaseStore {
@@ -30,7 +30,7 @@ class D1Store extends BaseStore {
     private readonly env: Env,
     private readonly db: Database,
     private readonly workspaceId: string,
-    private readonly meaning: Meaning | undefined,
+    private readonly meaning: VectorSearch | undefined,
   ) {
     super();
   }

@@ -15,15 +15,15 @@ import {
   PutItemBody,
   SearchItemsBody,
 } from "./schema.ts";
-import { isVisible, type Sight, parseSight } from "./visibility.ts";
-import { toListed, FoundItem, Item } from "./row.ts";
-import { findRow, type PutItem, deleteItem, getItem, namespacesUnder, putItems, refreshesOnRead } from "./store.ts";
+import { isVisible, type Visibility, parseVisibility } from "./visibility.ts";
+import { toListedItem, FoundItem, Item } from "./row.ts";
+import { findItemRow, type PutItem, deleteItem, getItem, namespacesUnder, putItems, refreshesOnRead } from "./store.ts";
 import { Hono } from "hono";
 import { loadRing, withRing } from "../../access/encryption/keys.ts";
 import { createDoc, NOTHING } from "../../http/route.ts";
 import type { App } from "../../http/context.ts";
 import { body, parse, query } from "../../http/validate.ts";
-import { createMeaning } from "./vectors.ts";
+import { createVectorSearch } from "./vectors.ts";
 import { literalPrefix, type NamespaceCondition, selectNamespaces } from "./filter.ts";
 import { searchItems } from "./search.ts";
 
@@ -37,21 +37,21 @@ export async function authorizeItem<V extends { namespace: string[] }>(
   principal: Principal,
   action: "get" | "put" | "delete" | "search" | "list_namespaces",
   value: V,
-): Promise<{ value: V; filter: Sight | undefined }> {
+): Promise<{ value: V; filter: Visibility | undefined }> {
   const asked: Json = { ...value };
   const rules = await rulesFor(principal, "store", action, asked);
   const namespace = v.safeParse(Namespace, asked.namespace);
   if (!namespace.success) throw new Problem(403, "Not allowed: the auth handler left no namespace of the Store.");
-  return { value: { ...(asked as V), namespace: namespace.output }, filter: rules && parseSight(rules) };
+  return { value: { ...(asked as V), namespace: namespace.output }, filter: rules && parseVisibility(rules) };
 }
 
 /** Throws unless the user sees what is written, and what it replaces. */
-export async function mayReplace(db: Database, ring: Ring, item: PutItem, filter: Sight): Promise<void> {
+export async function mayReplace(db: Database, ring: Ring, item: PutItem, filter: Visibility): Promise<void> {
   if (!isVisible(filter, item)) {
     throw new Problem(403, "Not allowed: the item does not match the auth handler's filter.");
   }
-  const replaced = await findRow(db, ring.workspaceId, item.namespace, item.key);
-  if (replaced && !isVisible(filter, toListed(ring, replaced))) throw new Problem(409, "This key is taken.");
+  const replaced = await findItemRow(db, ring.workspaceId, item.namespace, item.key);
+  if (replaced && !isVisible(filter, toListedItem(ring, replaced))) throw new Problem(409, "This key is taken.");
 }
 
 const doc = createDoc("Store");
@@ -64,7 +64,7 @@ export const memory = new Hono<App>()
     const db = database(c.env.DB);
     const { workspaceId } = principal;
     if (filter) await withRing(c.env, workspaceId, async (ring) => mayReplace(db, ring, item, filter));
-    await putItems(db, await loadRing(c.env, workspaceId), [{ ...item, filter }], createMeaning(c.env));
+    await putItems(db, await loadRing(c.env, workspaceId), [{ ...item, filter }], createVectorSearch(c.env));
     return c.body(null, 204);
   })
   .get("/items", doc("Read an item; null when there is none", v.nullable(Item)), query(GetItemQuery), async (c) => {
@@ -105,7 +105,7 @@ export const memory = new Hono<App>()
         sight: filter,
       };
       const items = await withRing(c.env, principal.workspaceId, async (ring) =>
-        searchItems(database(c.env.DB), ring, search, createMeaning(c.env)),
+        searchItems(database(c.env.DB), ring, search, createVectorSearch(c.env)),
       );
       return c.json({ items });
     },

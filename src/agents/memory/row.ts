@@ -6,7 +6,7 @@ import { openJson, openListed } from "../../access/encryption/ring.ts";
 import type { Ring } from "../../access/encryption/ring.ts";
 import { AnyObject, Time } from "../../http/shapes.ts";
 
-export type Row = typeof storeItems.$inferSelect;
+export type ItemRow = typeof storeItems.$inferSelect;
 
 /** An item in the wire format. */
 export type Item = v.InferOutput<typeof Item>;
@@ -75,19 +75,19 @@ export function splitLabels(namespace: string): string[] {
 }
 
 /** Where an item's value is stored: the namespace as the column has it. */
-export const itemPlace = (namespace: string, key: string) => ["store", namespace, key];
+export const itemContext = (namespace: string, key: string) => ["store", namespace, key];
 
-export function toWire(ring: Ring, row: Row): Item {
-  return { ...toWireItem(row), value: openJson(ring, row.value, itemPlace(row.namespace, row.key)) };
+export function toWireItem(ring: Ring, row: ItemRow): Item {
+  return { ...toWireFields(row), value: openJson(ring, row.value, itemContext(row.namespace, row.key)) };
 }
 
 /** The item in a list. One whose key is destroyed has no value. */
-export function toListed(ring: Ring, row: Row): Item {
-  const value = openListed(ring, row.value, itemPlace(row.namespace, row.key));
-  return value ? { ...toWireItem(row), value } : { ...toWireItem(row), value: {}, key_destroyed: true };
+export function toListedItem(ring: Ring, row: ItemRow): Item {
+  const value = openListed(ring, row.value, itemContext(row.namespace, row.key));
+  return value ? { ...toWireFields(row), value } : { ...toWireFields(row), value: {}, key_destroyed: true };
 }
 
-function toWireItem({ namespace, key, value, createdAt, updatedAt }: Row): Item {
+function toWireFields({ namespace, key, value, createdAt, updatedAt }: ItemRow): Item {
   return {
     namespace: splitLabels(namespace),
     key,

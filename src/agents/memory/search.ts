@@ -4,13 +4,13 @@ import { inList } from "../../db/conditions.ts";
 import type { Database } from "../../db/client.ts";
 import { storeItems } from "./table.ts";
 import { bytesColumn, totalBytes } from "../../db/conditions.ts";
-import { boundAnswer } from "../../lib/bytes.ts";
+import { limitResponse } from "../../lib/bytes.ts";
 import { whereFilter } from "./filter.ts";
-import { type Meaning, type MeaningSearch, rankItems } from "./vectors.ts";
+import { type VectorSearch, type VectorQuery, rankItems } from "./vectors.ts";
 import type { Ring } from "../../access/encryption/ring.ts";
 import { remoteProblem } from "../../lib/problem.ts";
-import { isUnexpired, isUnder, type Item, type Row, toListed } from "./row.ts";
-import { isSeen, type Sight } from "./visibility.ts";
+import { isUnexpired, isUnder, type Item, type ItemRow, toListedItem } from "./row.ts";
+import { whereVisible, type Visibility } from "./visibility.ts";
 import { refresh } from "./store.ts";
 import { matchAny } from "./filter.ts";
 
@@ -22,7 +22,7 @@ export interface ItemSearch {
   offset: number;
   refreshTtl: boolean;
   /** What a user sees. */
-  sight?: Sight;
+  sight?: Visibility;
 }
 
 const BYTES = bytesColumn(storeItems.value, storeItems.text);
@@ -35,7 +35,7 @@ export async function searchItems(
   db: Database,
   ring: Ring,
   search: ItemSearch,
-  meaning?: Meaning,
+  meaning?: VectorSearch,
 ): Promise<(Item & { score?: number })[]> {
   const { workspaceId } = ring;
   if (ring.isOn && (search.query || Object.keys(search.filter ?? {}).length > 0)) throw refuseSearch();
@@ -43,11 +43,11 @@ export async function searchItems(
     isUnder(workspaceId, search.prefix),
     isUnexpired(),
     whereFilter(storeItems.value, search.filter ?? {}),
-    isSeen(search.sight),
+    whereVisible(search.sight),
   );
   const rows = await findItems(db, workspaceId, where, search, meaning);
   if (search.refreshTtl) await refresh(db, rows);
-  return rows.map(({ score, ...row }) => ({ ...toListed(ring, row), ...(score === undefined ? {} : { score }) }));
+  return rows.map(({ score, ...row }) => ({ ...toListedItem(ring, row), ...(score === undefined ? {} : { score }) }));
 }
 
 /** 422: an answer without the encrypted items would look complete. */
@@ -57,20 +57,20 @@ const refuseSearch = () =>
     "This workspace encrypts the items of the Store, so they cannot be searched by query or filter. List them by namespace.",
   );
 
-type Found = Row & { score?: number };
+type FoundRow = ItemRow & { score?: number };
 
 async function findItems(
   db: Database,
   workspaceId: string,
   where: SQL | undefined,
   { query, limit, offset }: ItemSearch,
-  meaning?: Meaning,
-): Promise<Found[]> {
+  meaning?: VectorSearch,
+): Promise<FoundRow[]> {
   const match = query && matchAny(query);
-  if (query && meaning) return searchMeaning(db, { workspaceId, where, query, limit, offset }, meaning);
+  if (query && meaning) return searchVectors(db, { workspaceId, where, query, limit, offset }, meaning);
   if (match) return searchWords(db, where, `workspace_id : "${workspaceId}" AND text : (${match})`, { limit, offset });
   const order = [desc(storeItems.updatedAt), desc(storeItems.id)];
-  await boundAnswer(limit, () => {
+  await limitResponse(limit, () => {
     const page = db
       .select({ bytes: BYTES })
       .from(storeItems)
@@ -91,12 +91,12 @@ async function searchWords(
   where: SQL | undefined,
   match: string,
   { limit, offset }: { limit: number; offset: number },
-): Promise<Found[]> {
+): Promise<FoundRow[]> {
   const score = sql<number>`-bm25(store_text, 0.0, 1.0)`;
   const joined = sql`store_text.rowid = ${storeItems.id}`;
   const matching = and(sql`store_text MATCH ${match}`, where);
   const order = [desc(score), desc(storeItems.updatedAt)];
-  await boundAnswer(limit, () => {
+  await limitResponse(limit, () => {
     const page = db
       .select({ bytes: BYTES })
       .from(storeItems)
@@ -119,16 +119,16 @@ async function searchWords(
   return page.limit(limit).offset(offset).all();
 }
 
-async function searchMeaning(
+async function searchVectors(
   db: Database,
-  { offset, limit, ...search }: Omit<MeaningSearch, "wanted"> & { limit: number; offset: number },
-  meaning: Meaning,
-): Promise<Found[]> {
+  { offset, limit, ...search }: Omit<VectorQuery, "wanted"> & { limit: number; offset: number },
+  meaning: VectorSearch,
+): Promise<FoundRow[]> {
   const all = await rankItems(db, { ...search, wanted: offset + limit }, meaning);
   const page = all.slice(offset, offset + limit);
   const ids = page.map(({ id }) => id);
   const these = inList(storeItems.id, ids);
-  await boundAnswer(ids.length, () => totalBytes(db, db.select({ bytes: BYTES }).from(storeItems).where(these)));
+  await limitResponse(ids.length, () => totalBytes(db, db.select({ bytes: BYTES }).from(storeItems).where(these)));
   const rows = await db.select().from(storeItems).where(these).all();
   const byId = new Map(rows.map((row) => [row.id, row]));
   return page.flatMap(({ id, score }) => {

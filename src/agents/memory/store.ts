@@ -7,7 +7,7 @@ import { storeItems, storeVectors } from "./table.ts";
 import { sealJson } from "../../access/encryption/ring.ts";
 import type { Ring } from "../../access/encryption/ring.ts";
 import { cutBytes } from "../../lib/bytes.ts";
-import type { Meaning } from "./vectors.ts";
+import type { VectorSearch } from "./vectors.ts";
 import {
   isUnexpired,
   isItem,
@@ -15,12 +15,12 @@ import {
   type Item,
   joinLabels,
   splitLabels,
-  itemPlace,
-  type Row,
-  toWire,
+  itemContext,
+  type ItemRow,
+  toWireItem,
   keyText,
 } from "./row.ts";
-import { isSeen, type Sight } from "./visibility.ts";
+import { whereVisible, type Visibility } from "./visibility.ts";
 import { type Index, selectTexts } from "./filter.ts";
 import { type IndexedItem, indexItems } from "./vectors.ts";
 import { type Embed, encodeVector } from "./vectors.ts";
@@ -33,7 +33,7 @@ export interface PutItem {
   /** Minutes until the item expires; absent: it does not expire. */
   ttl?: number;
   /** What an item that is replaced must match; another item of this key is left as it is. */
-  filter?: Sight;
+  filter?: Visibility;
 }
 
 const MINUTE = 60_000;
@@ -50,7 +50,7 @@ const MAX_VECTORS = 100;
  * Writes the items in one transaction, replacing what has the same namespace and key. With a key the values are sealed, and neither
  * their words nor their meaning is indexed.
  */
-export async function putItems(db: Database, ring: Ring, items: PutItem[], meant?: Meaning): Promise<void> {
+export async function putItems(db: Database, ring: Ring, items: PutItem[], meant?: VectorSearch): Promise<void> {
   const { workspaceId } = ring;
   const meaning = ring.isOn ? undefined : meant;
   const texts = items.map(({ value, index }) =>
@@ -92,22 +92,22 @@ export async function getItem(
   namespace: string[],
   key: string,
   refreshTtl: boolean,
-  filter?: Sight,
+  filter?: Visibility,
 ): Promise<Item | undefined> {
-  const row = await findRow(db, ring.workspaceId, namespace, key, filter);
+  const row = await findItemRow(db, ring.workspaceId, namespace, key, filter);
   if (row && refreshTtl) await refresh(db, [row]);
-  return row && toWire(ring, row);
+  return row && toWireItem(ring, row);
 }
 
 /** The item as it is stored. */
-export async function findRow(
+export async function findItemRow(
   db: Database,
   workspaceId: string,
   namespace: string[],
   key: string,
-  filter?: Sight,
-): Promise<Row | undefined> {
-  const where = and(isItem(workspaceId, namespace, key), isUnexpired(), isSeen(filter));
+  filter?: Visibility,
+): Promise<ItemRow | undefined> {
+  const where = and(isItem(workspaceId, namespace, key), isUnexpired(), whereVisible(filter));
   return db.select().from(storeItems).where(where).get();
 }
 
@@ -116,9 +116,9 @@ export async function deleteItem(
   workspaceId: string,
   namespace: string[],
   key: string,
-  filter?: Sight,
+  filter?: Visibility,
 ): Promise<void> {
-  await db.delete(storeItems).where(and(isItem(workspaceId, namespace, key), isSeen(filter)));
+  await db.delete(storeItems).where(and(isItem(workspaceId, namespace, key), whereVisible(filter)));
 }
 
 /** The namespaces under a prefix that hold an item, in order. */
@@ -126,12 +126,12 @@ export async function namespacesUnder(
   db: Database,
   workspaceId: string,
   prefix: string[],
-  filter?: Sight,
+  filter?: Visibility,
 ): Promise<string[][]> {
   const rows = await db
     .selectDistinct({ namespace: storeItems.namespace })
     .from(storeItems)
-    .where(and(isUnder(workspaceId, prefix), isUnexpired(), isSeen(filter)))
+    .where(and(isUnder(workspaceId, prefix), isUnexpired(), whereVisible(filter)))
     .orderBy(asc(storeItems.namespace))
     .all();
   return rows.map(({ namespace }) => splitLabels(namespace));
@@ -161,7 +161,7 @@ function upsert(db: Database, ring: Ring, { namespace, value, filter, ...item }:
   const ttl = item.ttl ?? settings.store?.ttl?.default_ttl;
   const { workspaceId } = ring;
   const change = {
-    value: sealJson(ring, value, itemPlace(joinLabels(namespace), key)),
+    value: sealJson(ring, value, itemContext(joinLabels(namespace), key)),
     text: texts.length > 0 ? cutBytes(texts.join("\n"), TEXT_BYTES) : null,
     ttlMinutes: ttl ?? null,
     expiresAt: ttl === undefined ? null : now + ttl * MINUTE,
@@ -173,7 +173,7 @@ function upsert(db: Database, ring: Ring, { namespace, value, filter, ...item }:
     .onConflictDoUpdate({
       target: [storeItems.workspaceId, storeItems.namespace, storeItems.key],
       set: change,
-      setWhere: isSeen(filter),
+      setWhere: whereVisible(filter),
     });
 }
 
@@ -197,7 +197,7 @@ async function embedEach(texts: string[][], embed: Embed): Promise<number[][][]>
 }
 
 /** A read extends an item's lifetime by its whole TTL. */
-export async function refresh(db: Database, rows: Row[]): Promise<void> {
+export async function refresh(db: Database, rows: ItemRow[]): Promise<void> {
   const timed = rows.filter(({ ttlMinutes }) => ttlMinutes !== null).map(({ id }) => id);
   if (timed.length === 0) return;
   await db

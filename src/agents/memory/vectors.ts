@@ -4,7 +4,7 @@ import { and, desc, eq, gt, inArray, or, type SQL, sql } from "drizzle-orm";
 import { inList } from "../../db/conditions.ts";
 import type { Database } from "../../db/client.ts";
 import { storeItems, storeVectors } from "./table.ts";
-import { Lazy, custom, type Embedder, type Embeddings } from "../../deployment.ts";
+import { Lazy, projectExports, type Embedder, type Embeddings } from "../../deployment.ts";
 
 // A Vectorize index beside the vectors in D1. It only proposes items: D1 holds the vectors, decides what a caller sees and
 // ranks exactly, so a late, incomplete or unavailable index changes the number of reads, but no answer.
@@ -83,13 +83,16 @@ export function decodeVector(text: string): Float32Array {
   return new Float32Array(Uint8Array.from(Buffer.from(text, "base64")).buffer);
 }
 
-export interface Ranked {
+export interface RankedItem {
   id: number;
   score: number;
 }
 
 /** Collects items by how near they are to `target`; an item with several vectors counts by its nearest. */
-export function collectNearest(target: number[]): { add(id: number, vector: Float32Array): void; ranked(): Ranked[] } {
+export function collectNearest(target: number[]): {
+  add(id: number, vector: Float32Array): void;
+  ranked(): RankedItem[];
+} {
   const scores = new Map<number, number>();
   return {
     add(id, vector) {
@@ -113,7 +116,7 @@ function cosine(a: number[], b: Float32Array): number {
   return left && right ? dot / Math.sqrt(left * right) : 0;
 }
 
-export interface Meaning {
+export interface VectorSearch {
   embed: Embed;
   /** A Vectorize index, where the deployment has one. */
   index?: VectorIndex;
@@ -126,7 +129,7 @@ const VECTORS = 20_000;
 /** The newest vectors, which are compared with in any case: Vectorize returns a write only after some seconds. */
 const NEWEST = 500;
 
-export interface MeaningSearch {
+export interface VectorQuery {
   workspaceId: string;
   /** The items that match the request and that the caller may read. */
   where: SQL | undefined;
@@ -139,7 +142,11 @@ export interface MeaningSearch {
  * Items by how near they are to the query, best first. With an index, from what it proposes; where that gives fewer than
  * are wanted, and without an index, by comparing with up to 20,000 vectors.
  */
-export async function rankItems(db: Database, search: MeaningSearch, { embed, index }: Meaning): Promise<Ranked[]> {
+export async function rankItems(
+  db: Database,
+  search: VectorQuery,
+  { embed, index }: VectorSearch,
+): Promise<RankedItem[]> {
   const [target = []] = await embed([search.query]);
   const quick = index && (await rankFromIndex(db, search, target, index));
   if (quick && quick.length >= search.wanted) return quick;
@@ -150,10 +157,10 @@ const columns = { rowid: sql<number>`${storeVectors}.rowid`, id: storeVectors.it
 
 async function rankFromIndex(
   db: Database,
-  { workspaceId, where }: MeaningSearch,
+  { workspaceId, where }: VectorQuery,
   target: number[],
   index: VectorIndex,
-): Promise<Ranked[] | undefined> {
+): Promise<RankedItem[] | undefined> {
   const byItem = await queryIndex(index, workspaceId, target);
   if (!byItem) return undefined;
   const items = [...byItem.keys()];
@@ -180,7 +187,7 @@ async function rankFromIndex(
   return best.ranked();
 }
 
-async function rankByScan(db: Database, where: SQL | undefined, target: number[]): Promise<Ranked[]> {
+async function rankByScan(db: Database, where: SQL | undefined, target: number[]): Promise<RankedItem[]> {
   const best = collectNearest(target);
   let after = 0;
   for (let read = 0; read < VECTORS; read += VECTOR_PAGE) {
@@ -211,8 +218,8 @@ async function ownEmbeddings(lazy: Lazy<Embeddings | Embedder>, texts: string[],
  * How the deployment compares meanings: its embeddings, and the Vectorize index that is bound as STORE_INDEX. Undefined where
  * it has no embeddings, and the Store is searched by words.
  */
-export function createMeaning(env: Env): Meaning | undefined {
-  const { embeddings } = custom;
+export function createVectorSearch(env: Env): VectorSearch | undefined {
+  const { embeddings } = projectExports;
   if (!embeddings) return undefined;
   const embed: Embed = (texts) =>
     embeddings instanceof Lazy ? ownEmbeddings(embeddings, texts, env) : embeddings(texts, env);

@@ -8,7 +8,7 @@ import { toContainment, containsJson, refuseUnknown } from "../../access/users/h
 import { isWithin, joinLabels, labelText } from "./row.ts";
 import { Namespace } from "./schema.ts";
 
-export interface Sight {
+export interface Visibility {
   /** The labels with which namespaces begin. */
   prefix?: string[];
   /** Labels that namespaces have at any place. */
@@ -19,7 +19,7 @@ export interface Sight {
   value: Json;
 }
 
-type Labels = Pick<Sight, "prefix" | "labels" | "namespace">;
+type Labels = Pick<Visibility, "prefix" | "labels" | "namespace">;
 
 const list = v.pipe(
   v.union([v.string(), v.array(v.string())]),
@@ -52,7 +52,7 @@ const KeyRule = v.union([
  * What a filter says: `namespace` and `key` of an item's name, every other member of its value, as on the Agent Server.
  * @throws Problem 403 for a rule that is not known.
  */
-export function parseSight({ namespace, key, ...value }: Json): Sight {
+export function parseVisibility({ namespace, key, ...value }: Json): Visibility {
   const labels = v.safeParse(v.optional(NamespaceRule), namespace);
   const name = v.safeParse(v.optional(KeyRule), key);
   if (!labels.success) refuseUnknown({ namespace });
@@ -61,7 +61,7 @@ export function parseSight({ namespace, key, ...value }: Json): Sight {
 }
 
 /** The condition that a user sees the item; undefined when nothing is hidden. */
-export function isSeen(sight: Sight | undefined): SQL | undefined {
+export function whereVisible(sight: Visibility | undefined): SQL | undefined {
   if (!sight) return undefined;
   const { prefix = [], labels = [], namespace, key, value } = sight;
   return and(
@@ -74,7 +74,7 @@ export function isSeen(sight: Sight | undefined): SQL | undefined {
 }
 
 /** The same for an item in memory. */
-export function isVisible(sight: Sight, item: { namespace: string[]; key: string; value: Json }): boolean {
+export function isVisible(sight: Visibility, item: { namespace: string[]; key: string; value: Json }): boolean {
   const { prefix = [], labels = [], namespace = item.namespace, key = item.key, value } = sight;
   return (
     joinLabels(item.namespace).startsWith(joinLabels(prefix)) &&

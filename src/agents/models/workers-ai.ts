@@ -6,7 +6,7 @@
 // Answers of Workers AI, and their parts in the form of OpenAI's API.
 
 /** An answer in the form of the older models; newer ones answer as OpenAI does, with `choices`. */
-export interface NativeAnswer {
+export interface NativeResponse {
   response?: string | null | object;
   tool_calls?: { name: string; arguments: unknown }[];
   usage?: Record<string, unknown>;
@@ -16,13 +16,13 @@ export interface NativeAnswer {
 export const completionId = () => `chatcmpl-${crypto.randomUUID()}`;
 
 /** Text, or the JSON of an answer to `response_format`. */
-export function readText(response: NativeAnswer["response"]): string {
+export function readText(response: NativeResponse["response"]): string {
   if (typeof response === "string") return response;
   return response ? JSON.stringify(response) : "";
 }
 
 /** Tool calls in OpenAI's form; undefined when there are none. */
-export function readToolCalls({ tool_calls = [] }: NativeAnswer) {
+export function readToolCalls({ tool_calls = [] }: NativeResponse) {
   if (tool_calls.length === 0) return undefined;
   return tool_calls.map(({ name, arguments: given }, index) => ({
     index,
@@ -35,7 +35,7 @@ export function readToolCalls({ tool_calls = [] }: NativeAnswer) {
 // The data of server-sent events.
 
 /** Characters of one line. A provider that sends a longer one sends no chunk of an answer. */
-const MOST_LINE = 4_000_000;
+const MAX_LINE = 4_000_000;
 
 /** The data of each event, however the bytes are cut. */
 export function dataLines(): TransformStream<Uint8Array, string> {
@@ -46,7 +46,7 @@ export function dataLines(): TransformStream<Uint8Array, string> {
     transform(bytes, out) {
       const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n");
       rest = lines.pop() ?? "";
-      if (rest.length > MOST_LINE) throw new Error("The model sent an event that is too large.");
+      if (rest.length > MAX_LINE) throw new Error("The model sent an event that is too large.");
       for (const data of lines.map(dataIn)) if (data) out.enqueue(data);
     },
     flush(out) {
@@ -66,7 +66,7 @@ export function translateStream(answer: ReadableStream<Uint8Array>, model: strin
     const choice = { index: 0, delta, finish_reason: null, ...more };
     return { id, object: "chat.completion.chunk", created: 0, model, choices: [choice] };
   };
-  const translated = (data: NativeAnswer): object[] => {
+  const translated = (data: NativeResponse): object[] => {
     if (data.choices) {
       // Its own chunks say how it ends.
       finish = undefined;
@@ -84,7 +84,7 @@ export function translateStream(answer: ReadableStream<Uint8Array>, model: strin
     new TransformStream<string, Uint8Array>({
       transform(data, out) {
         if (data === "[DONE]") return;
-        for (const one of translated(JSON.parse(data) as NativeAnswer))
+        for (const one of translated(JSON.parse(data) as NativeResponse))
           out.enqueue(encoder.encode(`data: ${JSON.stringify(one)}\n\n`));
       },
       flush(out) {
@@ -127,7 +127,7 @@ export function workersAi(ai: AiBinding): typeof fetch {
         headers: { "content-type": "text/event-stream" },
       });
     }
-    return Response.json(completion(answer as NativeAnswer, model));
+    return Response.json(completion(answer as NativeResponse, model));
   };
 }
 
@@ -137,7 +137,7 @@ interface ChatRequest extends Record<string, unknown> {
 }
 
 /** A whole answer in OpenAI's form. */
-function completion(answer: NativeAnswer, model: string): unknown {
+function completion(answer: NativeResponse, model: string): unknown {
   if (answer.choices) return answer;
   const tool_calls = readToolCalls(answer);
   const content = readText(answer.response);

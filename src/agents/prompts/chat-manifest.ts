@@ -1,6 +1,6 @@
 /** The manifest of a prompt as messages, and back: LangChain's serialized `ChatPromptTemplate`. The page uses it, too. */
 import { readRole } from "./template.ts";
-import type { Format, Part, TemplateMessage, ToolCall } from "./template.ts";
+import type { TemplateFormat, TemplatePart, TemplateMessage, ToolCall } from "./template.ts";
 import { variablesIn } from "./template.ts";
 
 type Raw = Record<string, unknown>;
@@ -14,7 +14,7 @@ export interface ModelUsed {
 
 export interface ChatPrompt {
   messages: TemplateMessage[];
-  format: Format;
+  format: TemplateFormat;
   tools: Raw[];
   model?: ModelUsed;
 }
@@ -62,7 +62,7 @@ function modelIn(last: unknown): { tools: Raw[]; model?: ModelUsed } {
 }
 
 /** The format of the first template in it. Placeholders and whole messages have none. */
-function formatIn(value: unknown): Format | undefined {
+function formatIn(value: unknown): TemplateFormat | undefined {
   const kwargs = kwargsIn(value);
   if (className(value).endsWith("MessagePromptTemplate")) {
     const { prompt } = kwargs;
@@ -72,7 +72,7 @@ function formatIn(value: unknown): Format | undefined {
   return kwargs["template_format"] === "mustache" ? "mustache" : "f-string";
 }
 
-function readMessage(value: unknown, format: Format): TemplateMessage | undefined {
+function readMessage(value: unknown, format: TemplateFormat): TemplateMessage | undefined {
   const kind = className(value);
   const kwargs = kwargsIn(value);
   if (kind === "MessagesPlaceholder") return { role: "placeholder", content: textIn(kwargs["variable_name"]) };
@@ -96,7 +96,7 @@ function readMessage(value: unknown, format: Format): TemplateMessage | undefine
 }
 
 /** A whole message has no variables: its braces are those of a template in the message that is shown. */
-const mapTexts = (content: string | Part[], change: (text: string) => string): string | Part[] =>
+const mapTexts = (content: string | TemplatePart[], change: (text: string) => string): string | TemplatePart[] =>
   typeof content === "string"
     ? change(content)
     : content.map((part) => (part.type === "text" ? { ...part, text: change(part.text) } : part));
@@ -107,7 +107,7 @@ const readCall = ({ id, name, args }: Raw): ToolCall => ({
   args: isRaw(args) ? args : {},
 });
 
-function readPart(value: unknown): Part[] {
+function readPart(value: unknown): TemplatePart[] {
   const { template } = kwargsIn(value);
   if (className(value) === "PromptTemplate") return [{ type: "text", text: textIn(template) }];
   if (!isRaw(template)) return [];
@@ -117,7 +117,7 @@ function readPart(value: unknown): Part[] {
     : readContent(template);
 }
 
-function readContent(value: unknown): Part[] {
+function readContent(value: unknown): TemplatePart[] {
   if (typeof value === "string") return [{ type: "text", text: value }];
   if (!isRaw(value)) return [];
   if (value["type"] === "text") return [{ type: "text", text: textIn(value["text"]) }];
@@ -145,7 +145,7 @@ export function writePrompt({ messages, format, tools, model }: ChatPrompt): Raw
   return constructor(runnables("RunnableSequence"), { first: prompt, middle: [], last });
 }
 
-function writeMessage({ role, content, tool_calls, tool_call_id }: TemplateMessage, format: Format): Raw {
+function writeMessage({ role, content, tool_calls, tool_call_id }: TemplateMessage, format: TemplateFormat): Raw {
   if (role === "placeholder")
     return constructor(prompts("chat", "MessagesPlaceholder"), {
       variable_name: textIn(content).trim(),

@@ -4,14 +4,14 @@ import { openOr, type Ring } from "../../access/encryption/ring.ts";
 import { database } from "../../db/client.ts";
 import { canonicalJson, type Json, isObject } from "../../lib/json.ts";
 import { Problem } from "../../lib/problem.ts";
-import { type CommitRow, findCommits, insertCommit, MOST_COMMITS, type LikedPrompt, findPrompt } from "./store.ts";
+import { type CommitRow, findCommits, insertCommit, MAX_COMMITS, type LikedPrompt, findPrompt } from "./store.ts";
 import { openManifest, sealDescription, sealManifest } from "./row.ts";
 import { HASH_START, LATEST } from "./schema.ts";
 import type { Context } from "hono";
 import { nameCaller, type App } from "../../http/context.ts";
 import { findWorkspace } from "../../access/auth/store.ts";
 
-interface GivenCommit {
+interface CommitInput {
   id: string;
   author: string;
   manifest: Json;
@@ -26,11 +26,11 @@ interface GivenCommit {
 export async function commitPrompt(
   env: Env,
   prompt: LikedPrompt,
-  { id, author, manifest, parent_commit, description }: GivenCommit,
+  { id, author, manifest, parent_commit, description }: CommitInput,
 ): Promise<CommitRow> {
   const db = database(env.DB);
   requireLatest(prompt, parent_commit);
-  if (prompt.commits >= MOST_COMMITS) throw new Problem(409, `A prompt has at most ${MOST_COMMITS} commits.`);
+  if (prompt.commits >= MAX_COMMITS) throw new Problem(409, `A prompt has at most ${MAX_COMMITS} commits.`);
   const [parent] = prompt.commits === 0 ? [] : await findCommits(db, prompt.id, LATEST);
   return withRing(env, prompt.workspaceId, async (ring) => {
     const content = canonicalJson(manifest);
@@ -112,7 +112,7 @@ export async function existingCommit(c: Context<App>, prompt: LikedPrompt, word:
 
 // What is committed: the constructor of LangChain that the SDKs serialize.
 
-export interface Pulled {
+export interface PulledManifest {
   manifest: Json;
   model_provider: string | null;
   model_config: Json | null;
@@ -124,7 +124,7 @@ const className = (value: Json): unknown => (Array.isArray(value.id) ? value.id.
  * A commit as it is pulled. A prompt that was pushed with its model is a sequence of both, and the model is left out unless
  * `include_model` requests it (`include_model` of the SDKs' `pullPrompt`).
  */
-export function pullManifest(manifest: Json, includeModel: boolean): Pulled {
+export function pullManifest(manifest: Json, includeModel: boolean): PulledManifest {
   const without = { model_provider: null, model_config: null };
   const { first, last } = isObject(manifest.kwargs) ? manifest.kwargs : {};
   if (className(manifest) !== "RunnableSequence" || !isObject(first)) return { manifest, ...without };

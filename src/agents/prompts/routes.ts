@@ -5,7 +5,7 @@ import { audit } from "../../access/audit/record.ts";
 import { nameCaller, type App } from "../../http/context.ts";
 import { database } from "../../db/client.ts";
 import { withRing, loadRing } from "../../access/encryption/keys.ts";
-import { AnyObject, Count, Message, Time } from "../../http/shapes.ts";
+import { AnyObject, Count, ResultMessage, Time } from "../../http/shapes.ts";
 import { createDoc, NOTHING } from "../../http/route.ts";
 import { newOrEarlier } from "../../http/idempotent-id.ts";
 import { body, param, query } from "../../http/validate.ts";
@@ -15,7 +15,7 @@ import {
   listCommits,
   deleteTag,
   listTags,
-  MOST_TAGS,
+  MAX_TAGS,
   type TagRow,
   writeTag,
   type LikedPrompt,
@@ -24,7 +24,7 @@ import {
   insertPrompt,
   likePrompt,
   listPrompts,
-  MOST_PROMPTS,
+  MAX_PROMPTS,
   PAGE_BYTES,
   updatePrompt,
 } from "./store.ts";
@@ -35,9 +35,9 @@ import {
   toWireCommit,
   Tag,
   toWireTag,
-  openAbout,
+  openPromptTexts,
   Prompt,
-  sealAbout,
+  sealPromptTexts,
   toWirePrompt,
 } from "./row.ts";
 import * as schema from "./schema.ts";
@@ -170,7 +170,7 @@ async function moveTag(c: Context<App>, prompt: LikedPrompt, name: string, word:
   const commit = await existingCommit(c, prompt, word);
   const now = Date.now();
   const row = { id: uuidv7(), promptId: prompt.id, name, commitId: commit.id, createdAt: now, updatedAt: now };
-  if (!(await writeTag(db, row))) throw new Problem(409, `A prompt has at most ${MOST_TAGS} tags. Delete one first.`);
+  if (!(await writeTag(db, row))) throw new Problem(409, `A prompt has at most ${MAX_TAGS} tags. Delete one first.`);
   const detail = { name: prompt.name, tag: name, hash: commit.hash };
   await audit(c, { action: "prompt.tagged", targetId: prompt.id, detail });
   return existingTag(c, prompt, name);
@@ -204,7 +204,7 @@ export const prompts = new Hono<App>()
       id,
       workspaceId,
       name: given.repo_handle,
-      about: sealAbout(await loadRing(c.env, workspaceId), id, about),
+      about: sealPromptTexts(await loadRing(c.env, workspaceId), id, about),
       labels: given.tags ?? [],
       isArchived: false,
       commits: 0,
@@ -217,7 +217,7 @@ export const prompts = new Hono<App>()
     const made = await insertPrompt(db, row).catch((error: unknown) => {
       throw isTaken(error) ? new Problem(409, `A prompt with the name ${row.name} exists.`) : error;
     });
-    if (!made) throw new Problem(409, `A workspace has at most ${MOST_PROMPTS} prompts. Delete one first.`);
+    if (!made) throw new Problem(409, `A workspace has at most ${MAX_PROMPTS} prompts. Delete one first.`);
     await audit(c, { action: "prompt.created", targetId: id, detail: { name: row.name } });
     return c.json({ repo: await toWire(c.env, row) });
   })
@@ -259,10 +259,10 @@ export const prompts = new Hono<App>()
       const prepareChanges = (row: LikedPrompt) =>
         withRing(c.env, row.workspaceId, (ring) => {
           const isSame = description === undefined && readme === undefined;
-          const held = isSame ? undefined : openAbout(ring, row);
+          const held = isSame ? undefined : openPromptTexts(ring, row);
           const about = held && { description: description ?? held.description, readme: readme ?? held.readme };
           return {
-            ...(about && { about: sealAbout(ring, row.id, about) }),
+            ...(about && { about: sealPromptTexts(ring, row.id, about) }),
             ...(labels && { labels }),
             ...(isArchived !== undefined && { isArchived }),
             updatedAt: Date.now(),
@@ -281,7 +281,7 @@ export const prompts = new Hono<App>()
   )
   .delete(
     "/repos/:owner/:repo",
-    doc("Delete a prompt with its commits", Message),
+    doc("Delete a prompt with its commits", ResultMessage),
     param(schema.PromptPath),
     async (c) => {
       const row = await existingPrompt(c, c.req.valid("param"));

@@ -7,29 +7,32 @@ import type { Json } from "../../lib/json.ts";
 import type { CommitRow, TagRow } from "./store.ts";
 import type { LikedPrompt } from "./store.ts";
 
-export interface About {
+export interface PromptTexts {
   description: string | null;
   readme: string | null;
 }
 
-const aboutPlace = (id: string) => ["prompt", id];
-const manifestPlace = (id: string) => ["prompt commit", id];
-const descriptionPlace = (id: string) => ["prompt commit description", id];
+const textsContext = (id: string) => ["prompt", id];
+const manifestContext = (id: string) => ["prompt commit", id];
+const descriptionContext = (id: string) => ["prompt commit description", id];
 
-export const sealAbout = (ring: Ring, id: string, about: About): Json =>
-  sealJson<Json>(ring, { ...about }, aboutPlace(id));
+export const sealPromptTexts = (ring: Ring, id: string, about: PromptTexts): Json =>
+  sealJson<Json>(ring, { ...about }, textsContext(id));
 /** Both are null when their key is destroyed. */
-export const openAbout = (ring: Ring, { id, about }: LikedPrompt): About =>
-  (openListed(ring, about, aboutPlace(id)) as unknown as About | undefined) ?? { description: null, readme: null };
+export const openPromptTexts = (ring: Ring, { id, about }: LikedPrompt): PromptTexts =>
+  (openListed(ring, about, textsContext(id)) as unknown as PromptTexts | undefined) ?? {
+    description: null,
+    readme: null,
+  };
 export const sealManifest = (ring: Ring, id: string, manifest: Json): string =>
-  ring.seal(JSON.stringify(manifest), manifestPlace(id));
+  ring.seal(JSON.stringify(manifest), manifestContext(id));
 export const openManifest = (ring: Ring, { id, manifest }: CommitRow): Json =>
-  JSON.parse(ring.open(manifest, manifestPlace(id))) as Json;
+  JSON.parse(ring.open(manifest, manifestContext(id))) as Json;
 export const sealDescription = (ring: Ring, id: string, text: string | undefined): string | null =>
-  text === undefined ? null : ring.seal(text, descriptionPlace(id));
+  text === undefined ? null : ring.seal(text, descriptionContext(id));
 /** Null when there is none, or when its key is destroyed. */
 export const openDescription = (ring: Ring, { id, description }: Pick<CommitRow, "id" | "description">) =>
-  description === null ? null : openOr(() => ring.open(description, descriptionPlace(id)), null);
+  description === null ? null : openOr(() => ring.open(description, descriptionContext(id)), null);
 
 /** Prompts are not counted when they are read, are not public, and are not forked from others. */
 const uncounted = { num_downloads: 0, num_views: 0 };
@@ -63,7 +66,7 @@ export const Prompt = v.pipe(
 );
 
 export function toWirePrompt(ring: Ring, owner: string, row: LikedPrompt): v.InferOutput<typeof Prompt> {
-  const { description, readme } = openAbout(ring, row);
+  const { description, readme } = openPromptTexts(ring, row);
   return {
     id: row.id,
     repo_handle: row.name,

@@ -10,13 +10,13 @@ export type PromptRow = typeof prompts.$inferSelect;
 export type LikedPrompt = PromptRow & { likes: number; isLiked: boolean };
 
 /** The most prompts of a workspace. */
-export const MOST_PROMPTS = 1_000;
+export const MAX_PROMPTS = 1_000;
 
 const ofWorkspace = (workspaceId: string) => eq(prompts.workspaceId, workspaceId);
 
 /** False when the workspace has as many as it may have. @throws when the name is taken (`isTaken`) */
 export async function insertPrompt(db: Database, row: PromptRow): Promise<boolean> {
-  return insertBelow(db, prompts, row, ofWorkspace(row.workspaceId), MOST_PROMPTS);
+  return insertBelow(db, prompts, row, ofWorkspace(row.workspaceId), MAX_PROMPTS);
 }
 
 const countLikes = (more?: SQL) =>
@@ -54,7 +54,7 @@ export async function findPromptById(
     .get();
 }
 
-interface PromptsWanted {
+interface PromptQuery {
   isArchived?: boolean | undefined;
   labels?: string[] | undefined;
   hasCommits?: boolean | undefined;
@@ -62,7 +62,7 @@ interface PromptsWanted {
   query?: string | undefined;
 }
 
-function matches(workspaceId: string, { isArchived, labels = [], hasCommits, query }: PromptsWanted): SQL | undefined {
+function matches(workspaceId: string, { isArchived, labels = [], hasCommits, query }: PromptQuery): SQL | undefined {
   const described = sql`json_extract(${prompts.about}, '$.description')`;
   const within = (text: SQL | typeof prompts.name) => sql`instr(lower(coalesce(${text}, '')), lower(${query})) > 0`;
   return and(
@@ -82,7 +82,7 @@ export async function listPrompts(
   db: Database,
   workspaceId: string,
   person: string,
-  wanted: PromptsWanted,
+  wanted: PromptQuery,
   { byLikes, isAscending, limit, offset }: { byLikes: boolean; isAscending: boolean; limit: number; offset: number },
 ): Promise<{ rows: LikedPrompt[] | undefined; total: number }> {
   const order = isAscending ? asc : desc;
@@ -153,8 +153,8 @@ export type CommitRow = typeof promptCommits.$inferSelect;
 export type TagRow = typeof promptTags.$inferSelect & { hash: string };
 
 /** The most commits, and the most tags, of a prompt. */
-export const MOST_COMMITS = 10_000;
-export const MOST_TAGS = 100;
+export const MAX_COMMITS = 10_000;
+export const MAX_TAGS = 100;
 
 /**
  * Adds a commit as the latest of its prompt. False when another request has added one since the prompt was read, or has deleted
@@ -240,7 +240,7 @@ export async function listCommits(
 /** Names a commit, or moves a name to it. False when the prompt has as many tags as it may have, or is deleted. */
 export async function writeTag(db: Database, row: typeof promptTags.$inferSelect): Promise<boolean> {
   const { promptId, name, commitId, updatedAt } = row;
-  const others = sql`(SELECT count(*) FROM prompt_tags t WHERE t.prompt_id = ${promptId} AND t.name <> ${name}) < ${MOST_TAGS}`;
+  const others = sql`(SELECT count(*) FROM prompt_tags t WHERE t.prompt_id = ${promptId} AND t.name <> ${name}) < ${MAX_TAGS}`;
   const written = await db
     .insert(promptTags)
     .select(rowIf(promptTags, row, and(isThere(db, promptId), others)))

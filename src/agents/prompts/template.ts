@@ -19,9 +19,9 @@ const ROLES: Record<string, MessageRole> = {
 export const readRole = (name: unknown): MessageRole | undefined =>
   typeof name === "string" ? ROLES[name.toLowerCase().replace(/message(chunk)?$/, "")] : undefined;
 
-export type Format = "none" | "f-string" | "mustache";
+export type TemplateFormat = "none" | "f-string" | "mustache";
 
-export type Part = { type: "text"; text: string } | { type: "image_url"; image_url: { url: string } };
+export type TemplatePart = { type: "text"; text: string } | { type: "image_url"; image_url: { url: string } };
 
 export interface ToolCall {
   id: string;
@@ -32,7 +32,7 @@ export interface ToolCall {
 /** A message as a template, or filled. The content of a placeholder is the name of the variable that holds messages. */
 export interface TemplateMessage {
   role: MessageRole | "placeholder";
-  content: string | Part[];
+  content: string | TemplatePart[];
   tool_calls?: ToolCall[] | undefined;
   tool_call_id?: string | undefined;
 }
@@ -42,36 +42,36 @@ export class TemplateFault extends Error {
   override name = "TemplateFault";
 }
 
-export type Variables = Record<string, unknown>;
+export type TemplateVariables = Record<string, unknown>;
 
 /** A variable of a template. `data`: its value is JSON and no text. */
-export interface Named {
+export interface TemplateVariable {
   name: string;
   data: boolean;
 }
 
 /** Characters of filled texts, and parts that are put together for them. */
-const MOST_FILLED = 4 * 1024 * 1024;
+const MAX_FILLED = 4 * 1024 * 1024;
 
 /** What may still be filled: a list in nested sections, or a long value that is named often, makes far more than was sent. */
 class Room {
-  #left = MOST_FILLED;
+  #left = MAX_FILLED;
 
   /** The text, counted. @throws TemplateFault */
   take(text: string): string {
     this.#left -= text.length + 1;
     if (this.#left < 0)
-      throw new TemplateFault(`The texts with their variables are longer than ${MOST_FILLED} characters.`);
+      throw new TemplateFault(`The texts with their variables are longer than ${MAX_FILLED} characters.`);
     return text;
   }
 }
 
 interface Formatter {
-  fill: (text: string, values: Variables, room: Room) => string;
-  names: (text: string) => Named[];
+  fill: (text: string, values: TemplateVariables, room: Room) => string;
+  names: (text: string) => TemplateVariable[];
 }
 
-const FORMATS: Record<Format, Formatter> = {
+const FORMATS: Record<TemplateFormat, Formatter> = {
   none: { fill: (text, _, room) => room.take(text), names: () => [] },
   "f-string": { fill: fillFString, names: namesInFString },
   mustache: {
@@ -81,11 +81,11 @@ const FORMATS: Record<Format, Formatter> = {
 };
 
 /** The text with the values of its variables. @throws TemplateFault */
-export const fillText = (text: string, format: Format, values: Variables, room = new Room()): string =>
+export const fillText = (text: string, format: TemplateFormat, values: TemplateVariables, room = new Room()): string =>
   FORMATS[format].fill(text, values, room);
 
 /** The variables of the messages, each once. @throws TemplateFault */
-export function variablesIn(messages: TemplateMessage[], format: Format): Named[] {
+export function variablesIn(messages: TemplateMessage[], format: TemplateFormat): TemplateVariable[] {
   const found = new Map<string, boolean>();
   for (const { role, content } of messages) {
     const named =
@@ -97,7 +97,7 @@ export function variablesIn(messages: TemplateMessage[], format: Format): Named[
   return [...found].map(([name, data]) => ({ name, data }));
 }
 
-const textsIn = (content: string | Part[]): string[] =>
+const textsIn = (content: string | TemplatePart[]): string[] =>
   typeof content === "string"
     ? [content]
     : content.flatMap((part) => {
@@ -111,8 +111,8 @@ const textsIn = (content: string | Part[]): string[] =>
  */
 export function fillMessages(
   messages: TemplateMessage[],
-  format: Format,
-  values: Variables,
+  format: TemplateFormat,
+  values: TemplateVariables,
   asMessage: (given: unknown, name: string) => TemplateMessage,
 ): TemplateMessage[] {
   const room = new Room();
@@ -121,7 +121,7 @@ export function fillMessages(
     const { role, content } = message;
     if (role !== "placeholder") {
       if (typeof content === "string") return [{ ...message, content: fill(content) }];
-      const parts = content.map((part): Part =>
+      const parts = content.map((part): TemplatePart =>
         part.type === "text"
           ? { type: "text", text: fill(part.text) }
           : { type: "image_url", image_url: { url: fillUrl(part.image_url.url, fill) } },
@@ -142,7 +142,7 @@ const fillUrl = (url: string, fill: (text: string) => string) => (url.startsWith
 /** `{{` and `}}` are braces; `{name}` is a variable. */
 const F_STRING = /\{\{|\}\}|\{([^{}]*)\}|[{}]/g;
 
-function fillFString(text: string, values: Variables, room: Room): string {
+function fillFString(text: string, values: TemplateVariables, room: Room): string {
   room.take(text);
   return text.replaceAll(F_STRING, (all: string, name: string | undefined) => {
     if (name !== undefined) return room.take(toText(valueNamed(nameIn(name, all), values)));
@@ -151,7 +151,7 @@ function fillFString(text: string, values: Variables, room: Room): string {
   });
 }
 
-function namesInFString(text: string): Named[] {
+function namesInFString(text: string): TemplateVariable[] {
   return [...text.matchAll(F_STRING)].flatMap(([all, name]) =>
     name === undefined ? [] : [{ name: nameIn(name, all), data: false }],
   );
@@ -163,7 +163,7 @@ function nameIn(given: string, all: string): string {
   throw new TemplateFault(`${all.slice(0, 60)} names no variable. In an f-string {{ and }} are braces.`);
 }
 
-function valueNamed(name: string, values: Variables): unknown {
+function valueNamed(name: string, values: TemplateVariables): unknown {
   if (Object.hasOwn(values, name)) return values[name];
   throw new TemplateFault(`The variable ${name} has no value.`);
 }
@@ -173,15 +173,15 @@ function toText(value: unknown): string {
   return value === undefined || value === null ? "" : JSON.stringify(value);
 }
 
-type Node = string | { name: string; section?: "#" | "^"; inner: Node[] };
+type TemplateNode = string | { name: string; section?: "#" | "^"; inner: TemplateNode[] };
 
 const TAG = /\{\{\{([^{}]*)\}\}\}|\{\{([#^/&!]?)([^{}]*)\}\}/g;
 const DEPTH = 20;
 
 /** Mustache's variables, sections, inverted sections and comments. There are no partials and no other delimiters. */
-function parseMustache(text: string): Node[] {
-  const root: Node[] = [];
-  const open: { name: string; inner: Node[] }[] = [{ name: "", inner: root }];
+function parseMustache(text: string): TemplateNode[] {
+  const root: TemplateNode[] = [];
+  const open: { name: string; inner: TemplateNode[] }[] = [{ name: "", inner: root }];
   let at = 0;
   for (const found of text.matchAll(TAG)) {
     const [all, raw, kind = "", given = ""] = found;
@@ -196,7 +196,7 @@ function parseMustache(text: string): Node[] {
         throw new TemplateFault(`{{/${name}}} closes no section that is open.`);
     } else if (kind === "#" || kind === "^") {
       if (open.length > DEPTH) throw new TemplateFault(`Sections nest deeper than ${DEPTH} levels.`);
-      const node = { name, section: kind, inner: [] as Node[] } as const;
+      const node = { name, section: kind, inner: [] as TemplateNode[] } as const;
       inner.push(node);
       open.push(node);
     } else inner.push({ name, inner: [] });
@@ -206,7 +206,7 @@ function parseMustache(text: string): Node[] {
   return root;
 }
 
-function namesOfNode(node: Node): Named[] {
+function namesOfNode(node: TemplateNode): TemplateVariable[] {
   if (typeof node === "string" || node.name === ".") return [];
   const [name = ""] = node.name.split(".");
   return [{ name, data: node.section !== undefined || node.name.includes(".") }];
@@ -219,11 +219,11 @@ interface Rendering {
   room: Room;
 }
 
-function render(nodes: Node[], rendering: Rendering): string {
+function render(nodes: TemplateNode[], rendering: Rendering): string {
   return nodes.map((node) => rendering.room.take(renderNode(node, rendering))).join("");
 }
 
-function renderNode(node: Node, rendering: Rendering): string {
+function renderNode(node: TemplateNode, rendering: Rendering): string {
   if (typeof node === "string") return node;
   const { scopes, outer, room } = rendering;
   const value = lookUp(node.name, scopes);

@@ -1,7 +1,7 @@
 /** The sweep of every minute: it evaluates the alerts, and reports changes. */
 import type { AlertCondition, AlertState } from "./table.ts";
 import { DurationCounter } from "../../traces/partition/stats/durations.ts";
-import { askPartitions, newBudget } from "../../traces/query/stats.ts";
+import { askPartitions, newQueryBudget } from "../../traces/query/stats.ts";
 import type { FeedbackSum, PartitionStats } from "../../traces/types.ts";
 import { addSums } from "../../traces/review/feedback/sums.ts";
 import { roundCost } from "../../limits/prices/price-list.ts";
@@ -13,7 +13,7 @@ import { notifyChannels } from "./notify.ts";
 
 // The figure of an alert: of the runs that began within its window.
 
-interface Sums {
+interface AlertSums {
   runs: number;
   errors: number;
   tokens: number;
@@ -22,7 +22,7 @@ interface Sums {
   feedback: FeedbackSum | undefined;
 }
 
-const FIGURES: Record<AlertCondition["metric"], (sums: Sums, condition: AlertCondition) => number | null> = {
+const FIGURES: Record<AlertCondition["metric"], (sums: AlertSums, condition: AlertCondition) => number | null> = {
   error_rate: ({ runs, errors }) => (runs === 0 ? null : errors / runs),
   latency: ({ latencies }, { percentile }) => latencies.secondsAt(percentile),
   cost: ({ cost }) => roundCost(cost),
@@ -39,11 +39,18 @@ export async function measure(env: Env, alert: AlertRow, now: number): Promise<n
     endTime: now * 1000,
     ...(filter !== null && { filter }),
   };
-  const sums: Sums = { runs: 0, errors: 0, tokens: 0, cost: 0, latencies: new DurationCounter(), feedback: undefined };
+  const sums: AlertSums = {
+    runs: 0,
+    errors: 0,
+    tokens: 0,
+    cost: 0,
+    latencies: new DurationCounter(),
+    feedback: undefined,
+  };
   await askPartitions(
     env,
     workspaceId,
-    { projectIds: [projectId], selection, budget: newBudget() },
+    { projectIds: [projectId], selection, budget: newQueryBudget() },
     (partition, own) => partition.stats(own),
     (part: PartitionStats) => {
       sums.runs += part.run_count;
@@ -62,16 +69,16 @@ export async function measure(env: Env, alert: AlertRow, now: number): Promise<n
 // The states of an alert.
 
 /** What an evaluation found: the condition holds, it does not, or there is no figure. */
-export type Finding = "breach" | "clear" | "unknown";
+export type AlertFinding = "breach" | "clear" | "unknown";
 
 /** For each state: the finding that leads to another one, when it comes often enough in a row. */
-const TRANSITIONS: Record<AlertState, { on: Finding; after: "fireAfter" | "resolveAfter"; to: AlertState }> = {
+const TRANSITIONS: Record<AlertState, { on: AlertFinding; after: "fireAfter" | "resolveAfter"; to: AlertState }> = {
   ok: { on: "breach", after: "fireAfter", to: "firing" },
   firing: { on: "clear", after: "resolveAfter", to: "resolved" },
   resolved: { on: "breach", after: "fireAfter", to: "firing" },
 };
 
-export interface Progress {
+export interface AlertProgress {
   state: AlertState;
   /** How many findings in a row have contradicted the state. */
   streak: number;
@@ -79,10 +86,10 @@ export interface Progress {
 
 /** The state after a finding. One that is unknown changes nothing, so a pause of the traffic neither fires nor resolves. */
 export function nextState(
-  { state, streak }: Progress,
-  finding: Finding,
+  { state, streak }: AlertProgress,
+  finding: AlertFinding,
   condition: Pick<AlertCondition, "fireAfter" | "resolveAfter">,
-): Progress {
+): AlertProgress {
   if (finding === "unknown") return { state, streak };
   const { on, after, to } = TRANSITIONS[state];
   if (finding !== on) return { state, streak: 0 };
@@ -96,7 +103,7 @@ const COMPARISONS: Record<AlertCondition["operator"], (value: number, threshold:
   lte: (value, threshold) => value <= threshold,
 };
 
-export function compareValue(value: number | null, { operator, threshold }: AlertCondition): Finding {
+export function compareValue(value: number | null, { operator, threshold }: AlertCondition): AlertFinding {
   if (value === null) return "unknown";
   return COMPARISONS[operator](value, threshold) ? "breach" : "clear";
 }
@@ -104,14 +111,14 @@ export function compareValue(value: number | null, { operator, threshold }: Aler
 /** An alert is evaluated once a minute. The clock's ticks are not exact, milliseconds. */
 const EVERY_MS = 50_000;
 /** Alerts of one sweep, those first that have waited longest. */
-const MOST_ALERTS_AT_ONCE = 500;
+const MAX_ALERTS_AT_ONCE = 500;
 const HISTORY_MS = 90 * 24 * 3_600_000;
 
 /**
  * `now`: milliseconds. An alert that cannot be evaluated keeps no other from it. Those for which the allowance is too small are the
  * first of the next sweep.
  */
-export async function sweepAlerts({ env, isSpent }: Allowance, now: number, most = MOST_ALERTS_AT_ONCE): Promise<void> {
+export async function sweepAlerts({ env, isSpent }: Allowance, now: number, most = MAX_ALERTS_AT_ONCE): Promise<void> {
   const db = database(env.DB);
   // What earlier sweeps have left comes first: the evaluations may spend the whole allowance.
   await notifyChannels({ env, isSpent }, now);

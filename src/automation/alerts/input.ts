@@ -3,11 +3,11 @@ import {
   openReceivers,
   type ReceiverSecrets,
   sealReceivers,
-  findHeld,
+  findStoredReceivers,
   HIDDEN,
   hiddenAddress,
-  keptHeaders,
-  keptSecret,
+  resolveHeaders,
+  resolveSecret,
 } from "../../deliveries/receiver.ts";
 import type { AlertRow, AlertColumns } from "./store.ts";
 import type { Context } from "hono";
@@ -25,7 +25,7 @@ import type { AlertBody } from "./schema.ts";
 
 const sealPurpose = (alertId: string) => `alert ${alertId}`;
 
-export async function sealSecrets(
+export async function sealAlertSecrets(
   env: Env,
   { id, workspaceId }: Pick<AlertRow, "id" | "workspaceId">,
   secrets: ReceiverSecrets,
@@ -33,12 +33,12 @@ export async function sealSecrets(
   return sealReceivers(env, workspaceId, secrets, sealPurpose(id));
 }
 
-export async function openSecrets(env: Env, { id, workspaceId, secrets }: AlertRow): Promise<ReceiverSecrets> {
+export async function openAlertSecrets(env: Env, { id, workspaceId, secrets }: AlertRow): Promise<ReceiverSecrets> {
   return openReceivers(env, workspaceId, secrets, sealPurpose(id));
 }
 
 /** The columns that a request sets. @throws Problem 404 for a project that is not there, 422 for an address that is not allowed */
-export async function givenAlert(
+export async function toAlertRow(
   c: Context<App>,
   given: AlertBody,
   id: string,
@@ -55,8 +55,8 @@ export async function givenAlert(
     const fault = "url" in channel && webhookFault(channel.url, c.env.ALLOW_PRIVATE_ADDRESSES === "true");
     if (fault) throw new Problem(422, `Invalid body.channels: url ${fault}`);
   }
-  const held = before ? await openSecrets(c.env, before) : { headers: [], keys: [] };
-  const secrets = givenSecrets(given, held, before);
+  const held = before ? await openAlertSecrets(c.env, before) : { headers: [], keys: [] };
+  const secrets = readAlertSecrets(given, held, before);
   return {
     projectId: given.session_id,
     name: given.name,
@@ -79,15 +79,19 @@ export async function givenAlert(
       const { type, provider, from, to } = channel;
       return { type, provider, from, to };
     }),
-    secrets: await sealSecrets(c.env, { id, workspaceId }, secrets),
+    secrets: await sealAlertSecrets(c.env, { id, workspaceId }, secrets),
   };
 }
 
 /** The secrets of the channels. One that is sent hidden is that of the same receiver, wherever it stands. @throws Problem 422 */
-function givenSecrets({ channels }: AlertBody, held: ReceiverSecrets, before: AlertRow | undefined): ReceiverSecrets {
+function readAlertSecrets(
+  { channels }: AlertBody,
+  held: ReceiverSecrets,
+  before: AlertRow | undefined,
+): ReceiverSecrets {
   const headers: ReceiverSecrets["headers"] = [];
   const keys: ReceiverSecrets["keys"] = [];
-  const places = findHeld(
+  const places = findStoredReceivers(
     channels.map((channel) => channelNames(channel, "headers" in channel ? channel.headers : {})),
     (before?.channels ?? []).map((channel, at) => {
       const secret = [held.headers[at] ?? {}, held.keys[at] ?? null] as const;
@@ -99,13 +103,13 @@ function givenSecrets({ channels }: AlertBody, held: ReceiverSecrets, before: Al
     const place = places[number] ?? -1;
     const key = held.keys[place];
     headers.push(
-      channel.type === "webhook" ? keptHeaders(channel.headers, held.headers[place], `${where}.headers`) : {},
+      channel.type === "webhook" ? resolveHeaders(channel.headers, held.headers[place], `${where}.headers`) : {},
     );
     if (channel.type === "webhook") keys.push(null);
-    if (channel.type === "email") keys.push(keptSecret(channel.api_key, key, `${where}.api_key`));
+    if (channel.type === "email") keys.push(resolveSecret(channel.api_key, key, `${where}.api_key`));
     if (channel.type === "slack") {
       const isHidden = channel.url === hiddenAddress(channel.url);
-      keys.push(keptSecret(isHidden ? HIDDEN : channel.url, key, `${where}.url`));
+      keys.push(resolveSecret(isHidden ? HIDDEN : channel.url, key, `${where}.url`));
     }
   }
   return { headers, keys };

@@ -2,15 +2,15 @@
 import type { AlertChannel, AlertState } from "./table.ts";
 import type { ReceiverSecrets } from "../../deliveries/receiver.ts";
 import { deriveUuid } from "../../lib/uuid.ts";
-import { type Call, sendCall, REQUEST_TIMEOUT_MS } from "../../deliveries/send.ts";
+import { type Delivery, sendDelivery, REQUEST_TIMEOUT_MS } from "../../deliveries/send.ts";
 import { type AlertRow, type AlertEvent, changeEvent, pendingEvents } from "./store.ts";
 import { type Allowance, database } from "../../db/client.ts";
 import { logError } from "../../lib/log.ts";
 import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";
-import { openSecrets } from "./input.ts";
+import { openAlertSecrets } from "./input.ts";
 
 /** What is sent: a change, or that the alert is tested. */
-export interface Notice {
+export interface AlertNotice {
   from: AlertState;
   to: AlertState | "test";
   value: number | null;
@@ -52,18 +52,18 @@ const PROVIDERS: Record<
 };
 
 /** @throws when the receiver does not answer with a 2xx status */
-export async function deliver(
+export async function deliverNotice(
   env: Env,
   alert: AlertRow,
   number: number,
   secrets: ReceiverSecrets,
-  notice: Notice,
+  notice: AlertNotice,
 ): Promise<void> {
   const channel = alert.channels[number];
   if (!channel) return;
   // The same at every attempt, so that a receiver knows what it has already got.
   const delivery = deriveUuid(["alert", alert.id, String(notice.at), notice.to, String(number)].join("\n"));
-  await sendCall(env, alert.workspaceId, { delivery, ...buildCall(alert, channel, number, secrets, notice) });
+  await sendDelivery(env, alert.workspaceId, { delivery, ...buildCall(alert, channel, number, secrets, notice) });
 }
 
 function buildCall(
@@ -71,8 +71,8 @@ function buildCall(
   channel: AlertChannel,
   number: number,
   { headers, keys }: ReceiverSecrets,
-  notice: Notice,
-): Pick<Call, "url" | "headers" | "body"> {
+  notice: AlertNotice,
+): Pick<Delivery, "url" | "headers" | "body"> {
   const json = { "content-type": "application/json" };
   const subject = noticeTitle(alert, notice);
   switch (channel.type) {
@@ -96,7 +96,7 @@ function buildCall(
   }
 }
 
-function payload(alert: AlertRow, { from, to, value, at }: Notice): object {
+function payload(alert: AlertRow, { from, to, value, at }: AlertNotice): object {
   const { id, name, workspaceId, projectId, filter, condition } = alert;
   const { metric, operator, threshold, windowMinutes } = condition;
   return {
@@ -117,14 +117,14 @@ function payload(alert: AlertRow, { from, to, value, at }: Notice): object {
   };
 }
 
-const TITLES: Record<Notice["to"], string> = { firing: "Firing", resolved: "Resolved", ok: "Ok", test: "Test" };
+const TITLES: Record<AlertNotice["to"], string> = { firing: "Firing", resolved: "Resolved", ok: "Ok", test: "Test" };
 
 /** In one line: it is the subject of an e-mail. */
-const noticeTitle = ({ name }: AlertRow, { to }: Notice) => `${TITLES[to]}: ${name.replaceAll(/\s+/g, " ")}`;
+const noticeTitle = ({ name }: AlertRow, { to }: AlertNotice) => `${TITLES[to]}: ${name.replaceAll(/\s+/g, " ")}`;
 
 const SIGNS = { gt: ">", gte: "≥", lt: "<", lte: "≤" };
 
-function noticeText({ condition, projectId, filter }: AlertRow, { value, at }: Notice): string {
+function noticeText({ condition, projectId, filter }: AlertRow, { value, at }: AlertNotice): string {
   const { metric, operator, threshold, windowMinutes, percentile, feedbackKey } = condition;
   const named = { latency: `latency (p${percentile * 100}, seconds)`, feedback_score: `score of ${feedbackKey ?? ""}` };
   const figure = metric === "latency" || metric === "feedback_score" ? named[metric] : metric.replaceAll("_", " ");
@@ -140,18 +140,18 @@ const escapeText = (text: string) => text.replaceAll("&", "&amp;").replaceAll("<
 
 // Notifies the channels of alerts of their changes. A sweep holds a change while it does so, and notes each channel.
 
-const MOST_EVENTS = 200;
+const MAX_EVENTS = 200;
 /** A channel that is not noted for this time is called by another sweep: the one before it was killed. */
 const LEASE_MS = 2 * REQUEST_TIMEOUT_MS;
 /** Seconds before the next attempt, by how many have failed. After the last one the channel is given up. */
 const RETRY_SECONDS = [60, 120, 300, 600, 1_800, 3_600];
-const MOST_ERROR = 500;
+const MAX_ERROR = 500;
 
 /** `now`: milliseconds. */
 export async function notifyChannels({ env, isSpent }: Allowance, now: number): Promise<void> {
   const began = Date.now();
   const lease = () => now + Date.now() - began + LEASE_MS;
-  await inParallel(await pendingEvents(database(env.DB), now, MOST_EVENTS), CONNECTIONS, async ({ event, alert }) => {
+  await inParallel(await pendingEvents(database(env.DB), now, MAX_EVENTS), CONNECTIONS, async ({ event, alert }) => {
     if (isSpent()) return;
     try {
       await notify(env, alert, event, { now, lease });
@@ -191,10 +191,10 @@ async function notify(
 
 async function deliveryFailure(env: Env, alert: AlertRow, number: number, event: AlertEvent): Promise<string | null> {
   try {
-    await deliver(env, alert, number, await openSecrets(env, alert), event);
+    await deliverNotice(env, alert, number, await openAlertSecrets(env, alert), event);
     return null;
   } catch (failure) {
     logError(failure, { alert: alert.id, channel: number });
-    return (failure instanceof Error ? failure.message : String(failure)).slice(0, MOST_ERROR);
+    return (failure instanceof Error ? failure.message : String(failure)).slice(0, MAX_ERROR);
   }
 }

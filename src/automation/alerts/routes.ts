@@ -3,15 +3,15 @@ import * as v from "valibot";
 import { type Context, Hono } from "hono";
 import { audit } from "../../access/audit/record.ts";
 import { database } from "../../db/client.ts";
-import { Message } from "../../http/shapes.ts";
+import { ResultMessage } from "../../http/shapes.ts";
 import { createDoc } from "../../http/route.ts";
 import { newOrEarlier } from "../../http/idempotent-id.ts";
 import { Problem } from "../../lib/problem.ts";
 import type { App } from "../../http/context.ts";
 import { body, param, query } from "../../http/validate.ts";
-import { deliver } from "./notify.ts";
-import { givenAlert } from "./input.ts";
-import { openSecrets } from "./input.ts";
+import { deliverNotice } from "./notify.ts";
+import { toAlertRow } from "./input.ts";
+import { openAlertSecrets } from "./input.ts";
 import { Alert, AlertChange, Tested, toWireAlert, toWireEvent } from "./row.ts";
 import { AlertBody, AlertId, Paging } from "./schema.ts";
 import {
@@ -22,7 +22,7 @@ import {
   insertAlert,
   listAlerts,
   listEvents,
-  MOST_ALERTS,
+  MAX_ALERTS,
   updateAlert,
 } from "./store.ts";
 
@@ -31,18 +31,18 @@ const doc = createDoc("Alerts");
 export const alertRoutes = new Hono<App>()
   .get("/alerts", doc("List alerts, with their states", v.array(Alert)), query(Paging), async (c) => {
     const rows = await listAlerts(database(c.env.DB), c.get("principal").workspaceId, c.req.valid("query"));
-    return c.json(await Promise.all(rows.map(async (row) => toWireAlert(row, await openSecrets(c.env, row)))));
+    return c.json(await Promise.all(rows.map(async (row) => toWireAlert(row, await openAlertSecrets(c.env, row)))));
   })
   .post("/alerts", doc("Create an alert on the runs of a project", Alert), body(AlertBody), async (c) => {
     const { workspaceId } = c.get("principal");
     const db = database(c.env.DB);
     const { id, earlier } = await newOrEarlier(c, (one) => findAlert(db, workspaceId, one));
-    if (earlier) return answerAlert(c, earlier);
+    if (earlier) return alertResponse(c, earlier);
     const now = Date.now();
     const row: AlertRow = {
       id,
       workspaceId,
-      ...(await givenAlert(c, c.req.valid("json"), id)),
+      ...(await toAlertRow(c, c.req.valid("json"), id)),
       state: "ok",
       streak: 0,
       value: null,
@@ -53,11 +53,11 @@ export const alertRoutes = new Hono<App>()
     };
     await audit(c, { action: "alert.created", targetId: id, detail: describeAlert(row) });
     if (!(await insertAlert(db, row)))
-      throw new Problem(409, `A workspace has at most ${MOST_ALERTS} alerts. Delete one first.`);
-    return answerAlert(c, row);
+      throw new Problem(409, `A workspace has at most ${MAX_ALERTS} alerts. Delete one first.`);
+    return alertResponse(c, row);
   })
   .get("/alerts/:alert_id", doc("Read an alert, with its state", Alert), param(AlertId), async (c) =>
-    answerAlert(c, await requireAlert(c, c.req.valid("param").alert_id)),
+    alertResponse(c, await requireAlert(c, c.req.valid("param").alert_id)),
   )
   .put(
     "/alerts/:alert_id",
@@ -66,14 +66,14 @@ export const alertRoutes = new Hono<App>()
     body(AlertBody),
     async (c) => {
       const before = await requireAlert(c, c.req.valid("param").alert_id);
-      const given = await givenAlert(c, c.req.valid("json"), before.id, before);
+      const given = await toAlertRow(c, c.req.valid("json"), before.id, before);
       await audit(c, { action: "alert.updated", targetId: before.id, detail: describeAlert(given) });
       const row = await updateAlert(database(c.env.DB), before, given);
       if (!row) throw new Problem(404, "Alert not found.");
-      return answerAlert(c, row);
+      return alertResponse(c, row);
     },
   )
-  .delete("/alerts/:alert_id", doc("Delete an alert with its history", Message), param(AlertId), async (c) => {
+  .delete("/alerts/:alert_id", doc("Delete an alert with its history", ResultMessage), param(AlertId), async (c) => {
     const row = await requireAlert(c, c.req.valid("param").alert_id);
     await audit(c, { action: "alert.deleted", targetId: row.id, detail: { name: row.name } });
     await deleteAlert(database(c.env.DB), row.workspaceId, row.id);
@@ -96,11 +96,11 @@ export const alertRoutes = new Hono<App>()
     async (c) => {
       const row = await requireAlert(c, c.req.valid("param").alert_id);
       await audit(c, { action: "alert.tested", targetId: row.id, detail: { name: row.name } });
-      const secrets = await openSecrets(c.env, row);
+      const secrets = await openAlertSecrets(c.env, row);
       const notice = { from: row.state, to: "test" as const, value: row.value, at: Date.now() };
       const channels = await Promise.all(
         row.channels.map(async ({ type }, number) => {
-          const error = await deliver(c.env, row, number, secrets, notice).then(
+          const error = await deliverNotice(c.env, row, number, secrets, notice).then(
             () => null,
             (failure: unknown) => (failure instanceof Error ? failure.message : String(failure)),
           );
@@ -118,8 +118,8 @@ async function requireAlert(c: Context<App>, id: string): Promise<AlertRow> {
   return row;
 }
 
-async function answerAlert(c: Context<App>, row: AlertRow): Promise<Response> {
-  return c.json(toWireAlert(row, await openSecrets(c.env, row)));
+async function alertResponse(c: Context<App>, row: AlertRow): Promise<Response> {
+  return c.json(toWireAlert(row, await openAlertSecrets(c.env, row)));
 }
 
 const describeAlert = ({ name, projectId, condition, isEnabled, channels }: AlertColumns) => ({

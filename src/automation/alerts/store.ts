@@ -9,13 +9,13 @@ import { alertEvents, alerts } from "./table.ts";
 export type AlertRow = typeof alerts.$inferSelect;
 export type AlertEvent = typeof alertEvents.$inferSelect;
 
-export const MOST_ALERTS = 100;
+export const MAX_ALERTS = 100;
 
 const isAlert = (workspaceId: string, id: string) => and(eq(alerts.workspaceId, workspaceId), eq(alerts.id, id));
 
-/** False when the workspace has `MOST_ALERTS` alerts. */
+/** False when the workspace has `MAX_ALERTS` alerts. */
 export async function insertAlert(db: Database, row: AlertRow): Promise<boolean> {
-  return insertBelow(db, alerts, row, eq(alerts.workspaceId, row.workspaceId), MOST_ALERTS);
+  return insertBelow(db, alerts, row, eq(alerts.workspaceId, row.workspaceId), MAX_ALERTS);
 }
 
 export async function findAlert(db: Database, workspaceId: string, id: string): Promise<AlertRow | undefined> {
@@ -70,7 +70,7 @@ export async function dueAlerts(db: Database, before: number, limit: number): Pr
     .all();
 }
 
-export interface Evaluated {
+export interface AlertEvaluation {
   state: AlertState;
   streak: number;
   value: number | null;
@@ -81,7 +81,7 @@ export interface Evaluated {
  * Writes an evaluation, and its event when the state has changed. Nothing is written when another tick has evaluated the alert
  * or a request has changed it in between.
  */
-export async function writeEvaluation(db: Database, alert: AlertRow, { state, streak, value, at }: Evaluated) {
+export async function writeEvaluation(db: Database, alert: AlertRow, { state, streak, value, at }: AlertEvaluation) {
   const isChanged = state !== alert.state;
   const changes = { state, streak, value, evaluatedAt: at, ...(isChanged && { changedAt: at }) };
   const asRead = and(

@@ -14,10 +14,10 @@ import {
   deleteOldFirings,
   type DueCron,
   dueCrons,
-  type Firing,
+  type FiringRow,
   findCron,
   findFiring,
-  type Move,
+  type CronMove,
   recordDue,
   refuseFiring,
   setFiring,
@@ -41,7 +41,7 @@ export interface FiringIds {
 }
 
 /** What a firing does to threads. */
-export interface Threads {
+export interface CronThreads {
   /** Starts the run; two calls with the same ids start one run. */
   start(cron: CronRow, ids: FiringIds): Promise<void>;
   exists(workspaceId: string, threadId: string): Promise<boolean>;
@@ -82,7 +82,7 @@ export async function fireDueCrons(env: Pick<Env, "DB" | "CRON_QUEUE">, now: num
 }
 
 /** Runs the pending work of one firing: starts its run, or cleans up after it. Safe to repeat. */
-export async function startFiring(db: Database, firing: Firing, threads: Threads, now: number): Promise<void> {
+export async function startFiring(db: Database, firing: FiringRow, threads: CronThreads, now: number): Promise<void> {
   const found = await findFiring(db, firing);
   if (!found) return;
   const ids = firingIds(firing, found.threadId ?? undefined);
@@ -95,7 +95,7 @@ export async function startFiring(db: Database, firing: Firing, threads: Threads
 }
 
 /** The due times of a cron up to `now`, and its next due time. */
-function planMove(cron: DueCron, now: number): Move {
+function planMove(cron: DueCron, now: number): CronMove {
   const { id, nextRunDate: from } = cron;
   try {
     const due = dueTimes(cron, from, now);
@@ -107,7 +107,13 @@ function planMove(cron: DueCron, now: number): Move {
   }
 }
 
-async function start(db: Database, firing: Firing, ids: FiringIds, threads: Threads, now: number): Promise<void> {
+async function start(
+  db: Database,
+  firing: FiringRow,
+  ids: FiringIds,
+  threads: CronThreads,
+  now: number,
+): Promise<void> {
   const cron = await findCron(db, firing.workspaceId, firing.cronId);
   if (!cron) return refuseFiring(db, firing, now);
   try {
@@ -126,14 +132,14 @@ async function start(db: Database, firing: Firing, ids: FiringIds, threads: Thre
 }
 
 /** The ids of a firing's run and thread. They depend on the cron and the due time only. */
-export function firingIds({ cronId, due }: Pick<Firing, "cronId" | "due">, threadId: string | undefined): FiringIds {
+export function firingIds({ cronId, due }: Pick<FiringRow, "cronId" | "due">, threadId: string | undefined): FiringIds {
   const text = `cron\n${cronId}\n${due}`;
   return { threadId: threadId ?? deriveUuid(`${text}\nthread`), runId: deriveUuid(`${text}\nrun`) };
 }
 
 // The user of a cron: whose runs it starts. Kept encrypted, because an `Auth` may put tokens into its users.
 
-type Owned = Pick<CronRow, "userId" | "user">;
+type CronOwner = Pick<CronRow, "userId" | "user">;
 
 const userPurpose = (cronId: string) => `cron:${cronId}:user`;
 
@@ -142,7 +148,7 @@ export async function sealCronUser(
   env: Env,
   { id, workspaceId }: Pick<CronRow, "id" | "workspaceId">,
   user: AppUser | undefined,
-): Promise<Owned> {
+): Promise<CronOwner> {
   if (!user) return { userId: null, user: null };
   const sealed = await sealSecret(env, workspaceId, JSON.stringify(user), userPurpose(id));
   return { userId: user.identity, user: sealed };
@@ -168,7 +174,7 @@ async function readCronUser(env: Env, identity: string, { id, workspaceId, user 
 // A firing's run, on the thread that runs it.
 
 /** What a firing does to the deployment's threads. */
-export function threadsFor(env: Env): Threads {
+export function threadsFor(env: Env): CronThreads {
   return {
     start: (cron, ids) => startRun(env, cron, ids),
     exists: async (workspaceId, threadId) => Boolean(await threadStub(env, workspaceId, threadId).get()),
@@ -205,10 +211,10 @@ const AT_ONCE = 5;
 const FiringShape = v.strictObject({ workspaceId: v.string(), cronId: v.string(), due: v.number() });
 
 /** True for a message of crons. The queue's name does not matter. */
-export const isFiring = (message: Message): message is Message<Firing> => v.is(FiringShape, message.body);
+export const isFiring = (message: Message): message is Message<FiringRow> => v.is(FiringShape, message.body);
 
 /** Handles each message separately. A message that fails is retried; the others are not affected. */
-export async function workCrons(messages: Message<Firing>[], env: Env): Promise<void> {
+export async function workCrons(messages: Message<FiringRow>[], env: Env): Promise<void> {
   const db = database(env.DB);
   const threads = threadsFor(env);
   await inParallel(messages, AT_ONCE, async (message) => {

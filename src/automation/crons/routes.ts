@@ -16,12 +16,12 @@ import { body, param } from "../../http/validate.ts";
 import { readWebhook } from "../../deliveries/receiver.ts";
 import { newOrEarlier } from "../../http/idempotent-id.ts";
 import { threadStub } from "../../threads/remote.ts";
-import { Cron, Firing, applyCronPatch, createCron, toWire, toWireFiring } from "./row.ts";
+import { Cron, Firing, applyCronPatch, createCron, toWireCron, toWireFiring } from "./row.ts";
 import { CountCrons, CreateCron, CronPath, ListFirings, SearchCrons, ThreadPath, UpdateCron } from "./schema.ts";
 import { openCron, openCrons, sealCron } from "./store.ts";
 import { sealCronUser } from "./fire.ts";
 import {
-  MOST_CRONS,
+  MAX_CRONS,
   countCrons,
   deleteCron,
   findCron,
@@ -32,7 +32,7 @@ import {
   updateCron,
 } from "./store.ts";
 import { threadName } from "../../threads/types.ts";
-import { MOST_THREADS, settleEach } from "../../threads/limits.ts";
+import { MAX_THREADS_PER_REQUEST, settleEach } from "../../threads/limits.ts";
 import { threadsFor } from "./fire.ts";
 
 const doc = createDoc("Crons");
@@ -56,7 +56,7 @@ async function create(
   }
   const webhook = readWebhook(c, input.webhook);
   const { id, earlier } = await newOrEarlier(c, (one) => findCron(db, workspaceId, one));
-  if (earlier) return c.json(toWire(await openCron(c.env, earlier)));
+  if (earlier) return c.json(toWireCron(await openCron(c.env, earlier)));
   const cron = createCron(
     { id, workspaceId },
     { ...input, ...webhook, assistant_id: assistant.assistant_id },
@@ -64,14 +64,14 @@ async function create(
   );
   const row = { ...cron, ...(await sealCronUser(c.env, cron, user)) };
   if (!(await insertCron(db, await sealCron(c.env, row))))
-    throw new Problem(409, `A workspace has at most ${MOST_CRONS} crons. Delete one first.`);
+    throw new Problem(409, `A workspace has at most ${MAX_CRONS} crons. Delete one first.`);
   const detail = {
     assistant_id: row.assistantId,
     schedule: row.schedule,
     ...(threadId !== null && { thread_id: threadId }),
   };
   await audit(c, { action: "cron.created", targetId: id, detail });
-  return c.json(toWire(row));
+  return c.json(toWireCron(row));
 }
 
 export const threadCrons = new Hono<App>().post(
@@ -107,7 +107,7 @@ export const crons = new Hono<App>()
       sortBy: sort_by ?? "created_at",
       sortOrder: sort_order ?? "desc",
     });
-    const { items, headers } = cutPage((await openCrons(c.env, workspaceId, rows)).map(toWire), limit, offset);
+    const { items, headers } = cutPage((await openCrons(c.env, workspaceId, rows)).map(toWireCron), limit, offset);
     return c.json(
       items.map((item) => selectFields(item, select)),
       200,
@@ -132,7 +132,7 @@ export const crons = new Hono<App>()
   .get("/:cron_id", doc("Get a cron", Cron), param(CronPath), async (c) => {
     const row = await findCron(database(c.env.DB), c.get("principal").workspaceId, c.req.valid("param").cron_id);
     if (!row) throw notFound();
-    return c.json(toWire(await openCron(c.env, row)));
+    return c.json(toWireCron(await openCron(c.env, row)));
   })
   .patch(
     "/:cron_id",
@@ -159,7 +159,7 @@ export const crons = new Hono<App>()
         targetId: cron_id,
         detail: { fields: Object.keys(c.req.valid("json")) },
       });
-      return c.json(toWire(await openCron(c.env, after)));
+      return c.json(toWireCron(await openCron(c.env, after)));
     },
   )
   .delete("/:cron_id", doc("Delete a cron", NOTHING), param(CronPath), async (c) => {
@@ -178,7 +178,7 @@ type WireFiring = ReturnType<typeof toWireFiring>;
 /** The firings, those whose run has ended in the meantime with its outcome. */
 async function readOutcomes(env: Env, workspaceId: string, firings: WireFiring[]): Promise<WireFiring[]> {
   const threads = threadsFor(env);
-  const running = firings.filter(({ state }) => state === "running").slice(0, MOST_THREADS);
+  const running = firings.filter(({ state }) => state === "running").slice(0, MAX_THREADS_PER_REQUEST);
   // Without the outcome of a thread that does not answer, its firing is as the ledger has it.
   const outcomes = await settleEach(running, async ({ thread_id: threadId, run_id: runId }) => {
     return [runId, await threads.outcome(workspaceId, { threadId, runId })] as const;

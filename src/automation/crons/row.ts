@@ -10,8 +10,8 @@ import { nextDue } from "./schedule.ts";
 import type { CreateCron, UpdateCron } from "./schema.ts";
 import type { CronRow, ListedFiring } from "./store.ts";
 
-type Creation = v.InferOutput<typeof CreateCron> & Pick<StoredWebhook, "own_webhook">;
-type Change = v.InferOutput<typeof UpdateCron> & Pick<StoredWebhook, "own_webhook">;
+type CronCreation = v.InferOutput<typeof CreateCron> & Pick<StoredWebhook, "own_webhook">;
+type CronChange = v.InferOutput<typeof UpdateCron> & Pick<StoredWebhook, "own_webhook">;
 
 /**
  * A new cron; `threadId` null: each firing gets a thread of its own, which is deleted afterwards unless the cron keeps
@@ -19,7 +19,7 @@ type Change = v.InferOutput<typeof UpdateCron> & Pick<StoredWebhook, "own_webhoo
  */
 export function createCron(
   { id, workspaceId }: Pick<CronRow, "id" | "workspaceId">,
-  input: Creation,
+  input: CronCreation,
   threadId: string | null,
 ): CronRow {
   const { assistant_id, schedule, timezone = null, end_time = null, enabled = true, metadata = {}, ...rest } = input;
@@ -47,7 +47,7 @@ export function createCron(
 }
 
 /** The row after a change. A change of the schedule restarts the clock, so that times missed earlier do not fire. */
-export function applyCronPatch(row: CronRow, change: Change): CronRow {
+export function applyCronPatch(row: CronRow, change: CronChange): CronRow {
   const { schedule, timezone, end_time, metadata, enabled, on_run_completed, ...run } = change;
   const now = Date.now();
   const next: CronRow = {
@@ -85,7 +85,7 @@ export const Cron = v.pipe(
   v.title("Cron"),
 );
 
-export function toWire(row: CronRow): v.InferOutput<typeof Cron> {
+export function toWireCron(row: CronRow): v.InferOutput<typeof Cron> {
   const time = (at: number) => new Date(at).toISOString();
   const iso = (at: number | null) => (at === null ? null : time(at));
   return {

@@ -92,10 +92,10 @@ export const SearchCrons = choosing({
 });
 
 /** Crons whose firings one request lists at most. */
-export const MOST_CRON_IDS = 100;
+export const MAX_CRON_IDS = 100;
 
 export const ListFirings = choosing({
-  cron_ids: v.pipe(v.array(Uuid), v.maxLength(MOST_CRON_IDS)),
+  cron_ids: v.pipe(v.array(Uuid), v.maxLength(MAX_CRON_IDS)),
   limit: optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(100))),
 });
 

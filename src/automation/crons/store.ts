@@ -4,12 +4,12 @@ import { contains, bytesColumn, totalBytes } from "../../db/conditions.ts";
 import { type Database, database } from "../../db/client.ts";
 import { deleteOverdue, insertBelow } from "../../db/writes.ts";
 import { cronFirings, crons, type FiringState } from "./table.ts";
-import { boundAnswer } from "../../lib/bytes.ts";
+import { limitResponse } from "../../lib/bytes.ts";
 import { openJson, openListed, sealJson } from "../../access/encryption/ring.ts";
 import { loadRing, withRing } from "../../access/encryption/keys.ts";
 
 export type CronRow = typeof crons.$inferSelect;
-export type Firing = Pick<typeof cronFirings.$inferSelect, "workspaceId" | "cronId" | "due">;
+export type FiringRow = Pick<typeof cronFirings.$inferSelect, "workspaceId" | "cronId" | "due">;
 const SORTS = {
   cron_id: crons.id,
   assistant_id: crons.assistantId,
@@ -34,11 +34,11 @@ export interface CronSearch extends CronFilter {
   sortOrder: "asc" | "desc";
 }
 
-export const MOST_CRONS = 1_000;
+export const MAX_CRONS = 1_000;
 
 /** Inserts a cron. False when the workspace has as many as it may have. */
 export async function insertCron(db: Database, row: CronRow): Promise<boolean> {
-  return insertBelow(db, crons, row, eq(crons.workspaceId, row.workspaceId), MOST_CRONS);
+  return insertBelow(db, crons, row, eq(crons.workspaceId, row.workspaceId), MAX_CRONS);
 }
 
 export async function findCron(db: Database, workspaceId: string, id: string): Promise<CronRow | undefined> {
@@ -99,7 +99,7 @@ export async function searchCrons(db: Database, workspaceId: string, search: Cro
   const where = whereCrons(workspaceId, search);
   const order = [direction(SORTS[search.sortBy]), direction(sql`rowid`)];
   const limit = search.limit + 1;
-  await boundAnswer(limit, () => {
+  await limitResponse(limit, () => {
     const bytes = bytesColumn(crons.payload, crons.metadata);
     return totalBytes(
       db,
@@ -141,7 +141,7 @@ export async function dueCrons(db: Database, now: number, limit: number): Promis
 }
 
 /** Moves a cron's next due time. `due` lists the due times between `from` and `next`. */
-export interface Move {
+export interface CronMove {
   id: string;
   from: number;
   due: number[];
@@ -152,7 +152,7 @@ export interface Move {
  * Records due times and moves their crons, in one transaction. A cron that another tick has moved is skipped.
  * It always takes two statements: D1 allows 1,000 queries per invocation and 100 bound parameters per query.
  */
-export async function recordDue(db: Database, moves: Move[]): Promise<void> {
+export async function recordDue(db: Database, moves: CronMove[]): Promise<void> {
   if (moves.length === 0) return;
   const given = sql`json_each(${JSON.stringify(moves)}) m`;
   const next = sql`(SELECT m.value ->> 'next' FROM ${given} WHERE m.value ->> 'id' = ${crons.id})`;
@@ -180,7 +180,7 @@ export async function takeFirings(
   db: Database,
   state: "due" | "started" | "followed",
   { before, now, limit, longest = 0 }: { before: number; now: number; limit: number; longest?: number },
-): Promise<Firing[]> {
+): Promise<FiringRow[]> {
   const { due, touchedAt } = cronFirings;
   const stale = db
     .select({ id: sql`${cronFirings}.rowid` })
@@ -203,7 +203,7 @@ export async function takeFirings(
 /** The state of a firing and the thread of its cron; null when the cron has none or is deleted. */
 export async function findFiring(
   db: Database,
-  firing: Firing,
+  firing: FiringRow,
 ): Promise<{ state: FiringState; threadId: string | null } | undefined> {
   return db
     .select({ state: cronFirings.state, threadId: crons.threadId })
@@ -216,7 +216,7 @@ export async function findFiring(
 /** Records how far a firing has come, unless another delivery of the message has brought it further. */
 export async function setFiring(
   db: Database,
-  firing: Firing,
+  firing: FiringRow,
   { from, to }: { from: FiringState; to: Exclude<FiringState, "due" | "refused"> },
   now: number,
 ): Promise<void> {
@@ -225,7 +225,7 @@ export async function setFiring(
 }
 
 /** Records that the run was not started, unless another delivery of the message has started it. */
-export async function refuseFiring(db: Database, firing: Firing, now: number): Promise<void> {
+export async function refuseFiring(db: Database, firing: FiringRow, now: number): Promise<void> {
   const waiting = and(isFiring(firing), eq(cronFirings.state, "due"));
   await db.update(cronFirings).set({ state: "refused", touchedAt: now }).where(waiting);
 }
@@ -257,7 +257,7 @@ function isCron(workspaceId: string, id: string): SQL | undefined {
   return and(eq(crons.workspaceId, workspaceId), eq(crons.id, id));
 }
 
-function isFiring({ cronId, due }: Pick<Firing, "cronId" | "due">): SQL | undefined {
+function isFiring({ cronId, due }: Pick<FiringRow, "cronId" | "due">): SQL | undefined {
   return and(eq(cronFirings.cronId, cronId), eq(cronFirings.due, due));
 }
 
@@ -276,7 +276,7 @@ function whereCrons(
 
 // The payload of a cron in a workspace that encrypts: what its runs are given.
 
-const cronPlace = ({ id }: Pick<CronRow, "id">) => ["cron", id];
+const cronContext = ({ id }: Pick<CronRow, "id">) => ["cron", id];
 
 /** The cron as it is to be stored. */
 export async function sealCron<T extends Pick<CronRow, "id" | "workspaceId" | "payload">>(
@@ -284,19 +284,19 @@ export async function sealCron<T extends Pick<CronRow, "id" | "workspaceId" | "p
   cron: T,
 ): Promise<T> {
   const ring = await loadRing(env, cron.workspaceId);
-  return { ...cron, payload: sealJson(ring, cron.payload, cronPlace(cron)) };
+  return { ...cron, payload: sealJson(ring, cron.payload, cronContext(cron)) };
 }
 
 /** The cron as it was before. */
 export async function openCron(env: Env, row: CronRow): Promise<CronRow> {
-  const payload = await withRing(env, row.workspaceId, (ring) => openJson(ring, row.payload, cronPlace(row)));
+  const payload = await withRing(env, row.workspaceId, (ring) => openJson(ring, row.payload, cronContext(row)));
   return { ...row, payload };
 }
 
 /** The crons of a list. One whose key is destroyed has no payload. */
 export async function openCrons(env: Env, workspaceId: string, rows: CronRow[]): Promise<CronRow[]> {
   return withRing(env, workspaceId, (ring) =>
-    rows.map((row) => ({ ...row, payload: openListed(ring, row.payload, cronPlace(row)) ?? {} })),
+    rows.map((row) => ({ ...row, payload: openListed(ring, row.payload, cronContext(row)) ?? {} })),
   );
 }
 

@@ -5,7 +5,7 @@ import { database } from "../../db/client.ts";
 import type { Json } from "../../lib/json.ts";
 import { requireUsable, THREADS, type UserResource } from "../../threads/api/user-rules.ts";
 import { threadName } from "../../threads/types.ts";
-import { MOST_CRON_IDS } from "./schema.ts";
+import { MAX_CRON_IDS } from "./schema.ts";
 import { findCronMetadata } from "./store.ts";
 
 export const CRONS: UserResource = {
@@ -36,7 +36,7 @@ export async function createsCron(call: UserRequest): Promise<void> {
 export async function listsFirings(call: UserRequest): Promise<void> {
   const body = await call.body();
   const ids = Array.isArray(body.cron_ids)
-    ? body.cron_ids.slice(0, MOST_CRON_IDS + 1).map((id) => String(id).toLowerCase())
+    ? body.cron_ids.slice(0, MAX_CRON_IDS + 1).map((id) => String(id).toLowerCase())
     : [];
   const own = await Promise.all(
     ids.map(async (id) => {
@@ -46,5 +46,5 @@ export async function listsFirings(call: UserRequest): Promise<void> {
     }),
   );
   // The route refuses a longer list, and a value that is not a list.
-  call.pass(ids.length > MOST_CRON_IDS || !Array.isArray(body.cron_ids) ? body : { ...body, cron_ids: own.flat() });
+  call.pass(ids.length > MAX_CRON_IDS || !Array.isArray(body.cron_ids) ? body : { ...body, cron_ids: own.flat() });
 }

@@ -2,8 +2,8 @@
 import { database } from "../../db/client.ts";
 import type { Extension, RuleActions } from "./table.ts";
 import { toProblem } from "../../lib/problem.ts";
-import { onBehalf } from "../../http/loopback.ts";
-import { AddressRefused, REQUEST_TIMEOUT_MS, sendCall } from "../../deliveries/send.ts";
+import { callAs } from "../../http/loopback.ts";
+import { ReceiverRefused, REQUEST_TIMEOUT_MS, sendDelivery } from "../../deliveries/send.ts";
 import { createExamples } from "../../traces/review/examples/write.ts";
 import { findDataset } from "../../traces/review/datasets/store.ts";
 import { extendTraces } from "../../traces/projects/retention.ts";
@@ -12,21 +12,21 @@ import { insertItems } from "../../traces/review/queues/item-store.ts";
 import { findQueue } from "../../traces/review/queues/store.ts";
 import type { QueriedRun } from "../../traces/types.ts";
 import { loaded } from "../../deployment.ts";
-import { custom } from "../../deployment.ts";
+import { projectExports } from "../../deployment.ts";
 import { evaluatorName, type RuleCall } from "./evaluation.ts";
-import { Final, isRefusal } from "./evaluation.ts";
+import { FinalFailure, isRefusal } from "./evaluation.ts";
 import { ASSISTANT_MS, judge, MODEL_MS } from "./judge.ts";
-import type { RuleRun } from "./evaluation.ts";
-import { type Score, parseScores } from "./evaluation.ts";
+import type { EvaluatedRun } from "./evaluation.ts";
+import { type RuleScore, parseScores } from "./evaluation.ts";
 import type { RuleRow } from "./store.ts";
 
 /** An action. Gives what it cost, US dollars. */
-export interface Action {
+export interface RuleAction {
   /** What failures call it. */
   name: string;
   /** The longest time that it takes, milliseconds. */
   most: number;
-  act(call: RuleCall, run: QueriedRun, shown: RuleRun): Promise<number>;
+  act(call: RuleCall, run: QueriedRun, shown: EvaluatedRun): Promise<number>;
 }
 
 const CODE_MS = 30_000;
@@ -34,7 +34,7 @@ const CODE_MS = 30_000;
 const WRITE_MS = 10_000;
 
 /** The actions of a rule. Those that cost nothing come first, and what tells others comes last. */
-export function readActions({ actions }: Pick<RuleRow, "actions">): Action[] {
+export function readActions({ actions }: Pick<RuleRow, "actions">): RuleAction[] {
   const { queueId, datasetId, code = [], judges = [], webhooks = [] } = actions;
   return [
     ...(isExtending(actions) ? [{ name: "extend_retention", most: WRITE_MS, act: toExtension }] : []),
@@ -44,7 +44,7 @@ export function readActions({ actions }: Pick<RuleRow, "actions">): Action[] {
     ...judges.map((one, at) => ({
       name: "evaluator",
       most: (one.model.provider === "assistant" ? ASSISTANT_MS : MODEL_MS) + WRITE_MS,
-      act: async (call: RuleCall, _: QueriedRun, shown: RuleRun) => {
+      act: async (call: RuleCall, _: QueriedRun, shown: EvaluatedRun) => {
         const { scores, cost } = await judge(call, one, call.secrets.keys[at] ?? undefined, shown);
         await write(call, shown, scores);
         return cost;
@@ -68,7 +68,7 @@ function isExtending({ extend = [], queueId, datasetId, code, judges, webhooks }
 
 /** Whether the failure of an action is one that another attempt does not change. */
 export function isFinal(error: unknown): boolean {
-  return error instanceof Final || error instanceof AddressRefused || isRefusal(toProblem(error).status);
+  return error instanceof FinalFailure || error instanceof ReceiverRefused || isRefusal(toProblem(error).status);
 }
 
 const toExtension = async ({ env, rule }: RuleCall, run: QueriedRun) => {
@@ -80,7 +80,7 @@ const toQueue = (queueId: string) => async (call: RuleCall, run: QueriedRun) => 
   const { env, rule } = call;
   const db = database(env.DB);
   const queue = await findQueue(db, rule.workspaceId, queueId);
-  if (!queue) throw new Final("The annotation queue no longer exists.");
+  if (!queue) throw new FinalFailure("The annotation queue no longer exists.");
   const held = await insertItems(db, queue, [
     {
       id: evaluatorName(call),
@@ -97,44 +97,44 @@ const toQueue = (queueId: string) => async (call: RuleCall, run: QueriedRun) => 
       sourceProposedExampleId: null,
     },
   ]);
-  if (!held) throw new Final("The annotation queue is full.");
+  if (!held) throw new FinalFailure("The annotation queue is full.");
   return 0;
 };
 
 const toDataset = (datasetId: string) => async (call: RuleCall, run: QueriedRun) => {
   const { env, rule } = call;
   const dataset = await findDataset(database(env.DB), rule.workspaceId, datasetId);
-  if (!dataset) throw new Final("The dataset no longer exists.");
+  if (!dataset) throw new FinalFailure("The dataset no longer exists.");
   const head = { source_run_id: run.id, use_source_run_io: true };
   await createExamples(env, dataset, [{ id: evaluatorName(call), head, attachments: [] }]);
   return 0;
 };
 
-const byCode = (name: string) => async (call: RuleCall, _: QueriedRun, shown: RuleRun) => {
-  const known = custom.evaluators?.[name];
-  if (!known) throw new Final(`The deployment has no evaluator ${name}.`);
+const byCode = (name: string) => async (call: RuleCall, _: QueriedRun, shown: EvaluatedRun) => {
+  const known = projectExports.evaluators?.[name];
+  if (!known) throw new FinalFailure(`The deployment has no evaluator ${name}.`);
   const evaluate = await loaded(known);
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => reject(new Error(`The evaluator took longer than ${CODE_MS / 1000} seconds.`)), CODE_MS);
   });
-  const answer = onBehalf(call.behalf, async () => evaluate(shown, { env: call.env }));
+  const answer = callAs(call.behalf, async () => evaluate(shown, { env: call.env }));
   await write(call, shown, parseScores(await Promise.race([answer, late]).finally(() => clearTimeout(timer))));
   return 0;
 };
 
-const toWebhook = (url: string, at: number) => async (call: RuleCall, _: QueriedRun, shown: RuleRun) => {
+const toWebhook = (url: string, at: number) => async (call: RuleCall, _: QueriedRun, shown: EvaluatedRun) => {
   const { env, rule, secrets } = call;
   const { start_time, end_time, feedback_stats } = shown;
   const body = JSON.stringify({ rule_id: rule.id, start_time, end_time, runs: [shown], feedback_stats });
   const headers = { ...secrets.headers[at], "content-type": "application/json" };
-  await sendCall(env, rule.workspaceId, { url, delivery: evaluatorName(call), headers, body });
+  await sendDelivery(env, rule.workspaceId, { url, delivery: evaluatorName(call), headers, body });
   return 0;
 };
 
 /** Writes scores as feedback. Its ids depend on the rule, the run and the key, so that a repeated action replaces its own. */
-async function write(call: RuleCall, run: RuleRun, scores: Score[]): Promise<void> {
-  const { env, rule, place, behalf } = call;
+async function write(call: RuleCall, run: EvaluatedRun, scores: RuleScore[]): Promise<void> {
+  const { env, rule, place: location, behalf: caller } = call;
   for (const score of scores) {
     const body = {
       ...score,
@@ -143,6 +143,6 @@ async function write(call: RuleCall, run: RuleRun, scores: Score[]): Promise<voi
       trace_id: run.trace_id,
       feedback_source: { type: "auto_eval", metadata: { rule_id: rule.id } },
     };
-    await createFeedback(env, behalf.principal, body, new Map([[run.id, place]]));
+    await createFeedback(env, caller.principal, body, new Map([[run.id, location]]));
   }
 }

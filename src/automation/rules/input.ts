@@ -3,14 +3,14 @@ import {
   openReceivers,
   type ReceiverSecrets,
   sealReceivers,
-  findHeld,
-  keptHeaders,
-  keptSecret,
+  findStoredReceivers,
+  resolveHeaders,
+  resolveSecret,
 } from "../../deliveries/receiver.ts";
 import type { RuleRow } from "./store.ts";
 import type { Context } from "hono";
 import { requirePermission } from "../../access/auth/roles.ts";
-import { EXTENSIONS, type Judge, type JudgeModel, type RuleActions } from "./table.ts";
+import { EXTENSIONS, type RuleJudge, type RuleJudgeModel, type RuleActions } from "./table.ts";
 import { addressFault, webhookFault } from "../../http/addresses.ts";
 import { canonicalJson } from "../../lib/json.ts";
 import { Problem } from "../../lib/problem.ts";
@@ -19,7 +19,7 @@ import { existingDataset } from "../../traces/review/datasets/store.ts";
 import { checkFilters, requireReadable } from "../../traces/partition/read/condition.ts";
 import { projectById } from "../../traces/projects/resolve.ts";
 import { existingQueue } from "../../traces/review/queues/items.ts";
-import { custom } from "../../deployment.ts";
+import { projectExports } from "../../deployment.ts";
 import { database } from "../../db/client.ts";
 import type { RuleBody, Structured } from "./schema.ts";
 
@@ -27,7 +27,7 @@ import type { RuleBody, Structured } from "./schema.ts";
 
 const sealPurpose = (ruleId: string) => `run rule ${ruleId}`;
 
-export async function sealSecrets(
+export async function sealRuleSecrets(
   env: Env,
   { id, workspaceId }: Pick<RuleRow, "id" | "workspaceId">,
   secrets: ReceiverSecrets,
@@ -35,15 +35,15 @@ export async function sealSecrets(
   return sealReceivers(env, workspaceId, secrets, sealPurpose(id));
 }
 
-export async function openSecrets(env: Env, { id, workspaceId, secrets }: RuleRow): Promise<ReceiverSecrets> {
+export async function openRuleSecrets(env: Env, { id, workspaceId, secrets }: RuleRow): Promise<ReceiverSecrets> {
   return openReceivers(env, workspaceId, secrets, sealPurpose(id));
 }
 
 /** The model of a judge that names none. */
-const USUAL_MODEL: JudgeModel = { provider: "workers-ai", model: "@cf/meta/llama-3.3-70b-instruct-fp8-fast" };
+const DEFAULT_MODEL: RuleJudgeModel = { provider: "workers-ai", model: "@cf/meta/llama-3.3-70b-instruct-fp8-fast" };
 
 /** What a judge answers whose rule gives no schema. */
-const USUAL_SCHEMA = {
+const DEFAULT_SCHEMA = {
   type: "object",
   properties: { score: { type: "number", minimum: 0, maximum: 1 }, comment: { type: "string" } },
   required: ["score"],
@@ -53,7 +53,7 @@ const USUAL_SCHEMA = {
  * The columns that a request sets. Each action needs the permission of what it does.
  * @throws Problem 404 for a project, dataset or queue that is not there, 422 for an address that is not allowed.
  */
-export async function givenRule(
+export async function toRuleRow(
   c: Context<App>,
   given: RuleBody,
   id: string,
@@ -81,8 +81,8 @@ export async function givenRule(
   const filters = [filter, trace_filter, tree_filter].map((text) => text || undefined);
   checkFilters(filters);
   await requireReadable(c.env, workspaceId, filters);
-  const actions = await givenActions(c, given);
-  const secrets = await givenSecrets(c.env, { id, workspaceId, actions }, given, before);
+  const actions = await toRuleActions(c, given);
+  const secrets = await readRuleSecrets(c.env, { id, workspaceId, actions }, given, before);
   return {
     projectId,
     name: given.display_name,
@@ -96,7 +96,7 @@ export async function givenRule(
   };
 }
 
-async function givenActions(c: Context<App>, given: RuleBody): Promise<RuleActions> {
+async function toRuleActions(c: Context<App>, given: RuleBody): Promise<RuleActions> {
   const principal = c.get("principal");
   const allowPrivate = c.env.ALLOW_PRIVATE_ADDRESSES === "true";
   const { add_to_annotation_queue_id: queueId, add_to_dataset_id: datasetId, code_evaluators, webhooks } = given;
@@ -111,7 +111,7 @@ async function givenActions(c: Context<App>, given: RuleBody): Promise<RuleActio
   const code = code_evaluators?.map(({ code: name }) => name) ?? [];
   const judges = given.evaluators?.map(({ structured }) => toJudge(structured)) ?? [];
   if (code.length + judges.length > 0) requirePermission(principal, "traces.annotate");
-  const known = Object.keys(custom.evaluators ?? {});
+  const known = Object.keys(projectExports.evaluators ?? {});
   const unknown = code.find((name) => !known.includes(name));
   if (unknown !== undefined) {
     throw new Problem(
@@ -139,18 +139,18 @@ async function givenActions(c: Context<App>, given: RuleBody): Promise<RuleActio
   };
 }
 
-function toJudge({ prompt, template_format, schema, variable_mapping, model }: Structured): Judge {
+function toJudge({ prompt, template_format, schema, variable_mapping, model }: Structured): RuleJudge {
   return {
     prompt,
     format: template_format ?? "f-string",
     variables: variable_mapping ?? {},
-    schema: schema ?? USUAL_SCHEMA,
+    schema: schema ?? DEFAULT_SCHEMA,
     model: toJudgeModel(model),
   };
 }
 
-function toJudgeModel(model: Structured["model"]): JudgeModel {
-  if (model === undefined) return USUAL_MODEL;
+function toJudgeModel(model: Structured["model"]): RuleJudgeModel {
+  if (model === undefined) return DEFAULT_MODEL;
   if ("kwargs" in model) {
     const { model: named, model_name, temperature, base_url, openai_api_base } = model.kwargs;
     const address = base_url ?? openai_api_base;
@@ -168,19 +168,21 @@ function toJudgeModel(model: Structured["model"]): JudgeModel {
   const more = temperature === undefined ? {} : { temperature };
   if (model.provider === "openai")
     return { provider: "openai", model: name, ...(model.base_url && { base_url: model.base_url }), ...more };
-  return { provider: "workers-ai" as const, model: name, ...more } satisfies JudgeModel & { provider: typeof provider };
+  return { provider: "workers-ai" as const, model: name, ...more } satisfies RuleJudgeModel & {
+    provider: typeof provider;
+  };
 }
 
 /** The secrets that are sent, sealed. One that is sent hidden is that of the same webhook or judge. @throws Problem 422 */
-async function givenSecrets(
+async function readRuleSecrets(
   env: Env,
   { actions, ...rule }: Pick<RuleRow, "id" | "workspaceId" | "actions">,
   given: RuleBody,
   before: RuleRow | undefined,
 ): Promise<string | null> {
-  const held = before ? await openSecrets(env, before) : { headers: [], keys: [] };
+  const held = before ? await openRuleSecrets(env, before) : { headers: [], keys: [] };
   const webhooks = given.webhooks ?? [];
-  const hooks = findHeld(
+  const hooks = findStoredReceivers(
     webhooks.map(({ url, headers }) => webhookNames(url, headers)),
     (before?.actions.webhooks ?? []).map(({ url }, at) => {
       const secret = held.headers[at] ?? {};
@@ -188,17 +190,17 @@ async function givenSecrets(
     }),
   );
   const headers = webhooks.map((hook, at) =>
-    keptHeaders(hook.headers, held.headers[hooks[at] ?? -1], `body.webhooks.${at}.headers`),
+    resolveHeaders(hook.headers, held.headers[hooks[at] ?? -1], `body.webhooks.${at}.headers`),
   );
-  const judges = findHeld(
+  const judges = findStoredReceivers(
     (actions.judges ?? []).map(judgeNames),
     (before?.actions.judges ?? []).map((judge, at) => ({ names: judgeNames(judge), secret: held.keys[at] ?? null })),
   );
   const keys = (given.evaluators ?? []).map(({ structured: { model } }, at): string | null => {
     if (!model || "kwargs" in model || model.provider !== "openai" || model.api_key === undefined) return null;
-    return keptSecret(model.api_key, held.keys[judges[at] ?? -1], `body.evaluators.${at}.structured.model.api_key`);
+    return resolveSecret(model.api_key, held.keys[judges[at] ?? -1], `body.evaluators.${at}.structured.model.api_key`);
   });
-  return sealSecrets(env, rule, { headers, keys });
+  return sealRuleSecrets(env, rule, { headers, keys });
 }
 
 /** By what a webhook is known again (`findHeld`). */
@@ -208,7 +210,7 @@ const webhookNames = (url: string, headers: object = {}) => [
 ];
 
 /** By what a judge is known again. A key is kept for its address only. */
-function judgeNames(judge: Judge): string[] {
+function judgeNames(judge: RuleJudge): string[] {
   const { model, prompt } = judge;
   const address = [model.provider, model.provider === "openai" ? (model.base_url ?? null) : null];
   return [judge, { prompt, address }, { model, address }, { address }].map((name) => canonicalJson(name));

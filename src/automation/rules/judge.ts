@@ -1,13 +1,13 @@
 /** A model or an assistant that judges a run. */
-import type { Judge, JudgeModel } from "./table.ts";
+import type { RuleJudge, RuleJudgeModel } from "./table.ts";
 import {
   asText,
-  type RuleRun,
+  type EvaluatedRun,
   valueAt,
-  Final,
+  FinalFailure,
   isRefusal,
-  Unusable,
-  type Score,
+  UnusableResponse,
+  type RuleScore,
   parseScores,
   evaluatorName,
   type RuleCall,
@@ -26,7 +26,7 @@ import { addCost, priceTable } from "../../limits/prices/prices.ts";
 const USUAL = ["input", "inputs", "output", "outputs", "error", "name"];
 
 /** The most characters of a value in a prompt. */
-const MOST_TEXT = 100_000;
+const MAX_TEXT = 100_000;
 
 const ROLES: Record<string, string> = { human: "user", user: "user", ai: "assistant", assistant: "assistant" };
 
@@ -40,10 +40,10 @@ export interface ChatMessage {
   content: string;
 }
 
-export function renderMessages({ prompt, format, variables }: Judge, run: RuleRun): ChatMessage[] {
+export function renderMessages({ prompt, format, variables }: RuleJudge, run: EvaluatedRun): ChatMessage[] {
   const value = (name: string): string | undefined => {
     const path = variables[name] ?? (USUAL.includes(name.split(".")[0] ?? "") ? name : undefined);
-    return path === undefined ? undefined : asText(valueAt(run, path)).slice(0, MOST_TEXT);
+    return path === undefined ? undefined : asText(valueAt(run, path)).slice(0, MAX_TEXT);
   };
   const filled = (text: string) =>
     text.replaceAll(NAMES[format], (all: string, name: string | undefined) =>
@@ -58,13 +58,18 @@ const OPENAI = "https://api.openai.com/v1";
 /** A longer answer is no answer to the schema. */
 const ANSWER_BYTES = 256 * 1024;
 
-export interface Judged {
-  scores: Score[];
+export interface JudgeResult {
+  scores: RuleScore[];
   /** US dollars; 0 when the model has no price. */
   cost: number;
 }
 
-export async function judge(call: RuleCall, one: Judge, key: string | undefined, run: RuleRun): Promise<Judged> {
+export async function judge(
+  call: RuleCall,
+  one: RuleJudge,
+  key: string | undefined,
+  run: EvaluatedRun,
+): Promise<JudgeResult> {
   const messages = renderMessages(one, run);
   if (one.model.provider === "assistant") {
     return { scores: await askAssistant(call, one, one.model.assistant_id, messages), cost: 0 };
@@ -74,13 +79,13 @@ export async function judge(call: RuleCall, one: Judge, key: string | undefined,
 }
 
 /** The scores of the members that the schema has. */
-function inSchema({ schema }: Judge, answer: unknown): Score[] {
-  if (!isObject(answer)) throw new Unusable("The judge did not answer with a JSON object.");
+function inSchema({ schema }: RuleJudge, answer: unknown): RuleScore[] {
+  if (!isObject(answer)) throw new UnusableResponse("The judge did not answer with a JSON object.");
   const members = isObject(schema["properties"]) ? Object.keys(schema["properties"]) : [];
   const missing = (Array.isArray(schema["required"]) ? schema["required"] : []).find(
     (name) => typeof name === "string" && !(name in answer),
   );
-  if (missing !== undefined) throw new Unusable(`The judge's answer lacks ${String(missing).slice(0, 80)}.`);
+  if (missing !== undefined) throw new UnusableResponse(`The judge's answer lacks ${String(missing).slice(0, 80)}.`);
   return parseScores(Object.fromEntries(Object.entries(answer).filter(([name]) => members.includes(name))));
 }
 
@@ -91,8 +96,8 @@ function jsonIn(text: string): string {
 
 async function askModel(
   { env, rule }: RuleCall,
-  { schema }: Judge,
-  model: Exclude<JudgeModel, { provider: "assistant" }>,
+  { schema }: RuleJudge,
+  model: Exclude<RuleJudgeModel, { provider: "assistant" }>,
   key: string | undefined,
   messages: ChatMessage[],
 ): Promise<{ text: string; cost: number }> {
@@ -100,9 +105,9 @@ async function askModel(
   const base = (isOpenAi && model.base_url) || env.OPENAI_BASE_URL || OPENAI;
   // The deployment's own address is its operator's choice.
   const fault = isOpenAi && model.base_url ? addressFault(base, env.ALLOW_PRIVATE_ADDRESSES === "true") : undefined;
-  if (fault) throw new Final(`The address of the model ${fault}.`);
+  if (fault) throw new FinalFailure(`The address of the model ${fault}.`);
   if (!isOpenAi && !env.AI)
-    throw new Final("The deployment has no binding AI for Workers AI. docs/workers-ai.md says how to add it.");
+    throw new FinalFailure("The deployment has no binding AI for Workers AI. docs/workers-ai.md says how to add it.");
   const send = !isOpenAi && env.AI ? workersAi(env.AI) : fetch;
   const signal = AbortSignal.timeout(MODEL_MS);
   const response = await send(`${base.replace(/\/+$/, "")}/chat/completions`, {
@@ -121,7 +126,7 @@ async function askModel(
     }),
   });
   const bytes = await readWithin(response, ANSWER_BYTES, signal);
-  if (!bytes) throw new Final("The answer of the judge is too large.");
+  if (!bytes) throw new FinalFailure("The answer of the judge is too large.");
   if (!response.ok) throw failure(response.status, `The model answered ${response.status}.`);
   const answer = tryParseExact(new TextDecoder().decode(bytes));
   const content = isObject(answer) ? readContent(answer) : undefined;
@@ -137,7 +142,7 @@ async function askModel(
 
 /** The failure that an answer's status says. */
 function failure(status: number, text: string): Error {
-  return isRefusal(status) ? new Final(text) : new Error(text);
+  return isRefusal(status) ? new FinalFailure(text) : new Error(text);
 }
 
 function readContent(answer: Record<string, unknown>): string | undefined {
@@ -161,10 +166,10 @@ function readUsage(answer: unknown) {
  */
 async function askAssistant(
   call: RuleCall,
-  one: Judge,
+  one: RuleJudge,
   assistant_id: string,
   messages: ChatMessage[],
-): Promise<Score[]> {
+): Promise<RuleScore[]> {
   const body = JSON.stringify({
     assistant_id,
     input: { messages },
@@ -178,7 +183,7 @@ async function askAssistant(
     try {
       return inSchema(one, await waitForRun(call, key, body, signal));
     } catch (error) {
-      if (!(error instanceof Unusable) || attempt >= call.attempt) throw error;
+      if (!(error instanceof UnusableResponse) || attempt >= call.attempt) throw error;
     }
   }
 }
@@ -191,9 +196,9 @@ async function waitForRun(call: RuleCall, key: string, body: string, signal: Abo
   if (!response.ok)
     throw failure(response.status, `The run of the judge was answered with ${response.status}: ${text.slice(0, 300)}`);
   const state = tryParseExact(text);
-  if (!isObject(state)) throw new Unusable("The judge answered no state.");
+  if (!isObject(state)) throw new UnusableResponse("The judge answered no state.");
   if (isObject(state["__error__"]))
-    throw new Unusable(`The run of the judge failed: ${String(state["__error__"]["message"]).slice(0, 300)}`);
+    throw new UnusableResponse(`The run of the judge failed: ${String(state["__error__"]["message"]).slice(0, 300)}`);
   if (isObject(state["structuredResponse"])) return state["structuredResponse"];
   const last = Array.isArray(state["messages"]) ? (state["messages"].at(-1) as unknown) : undefined;
   const content = isObject(last) ? last["content"] : undefined;

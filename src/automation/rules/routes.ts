@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { type Context, Hono } from "hono";
 import { audit } from "../../access/audit/record.ts";
 import { database } from "../../db/client.ts";
-import { Message } from "../../http/shapes.ts";
+import { ResultMessage } from "../../http/shapes.ts";
 import { createDoc } from "../../http/route.ts";
 import { newOrEarlier } from "../../http/idempotent-id.ts";
 import { Problem } from "../../lib/problem.ts";
@@ -14,18 +14,18 @@ import { listPartitions } from "../../traces/projects/partitions.ts";
 import { deleteRule } from "./store.ts";
 import { toDay } from "../../traces/time.ts";
 import { readFacts } from "./row.ts";
-import { givenRule } from "./input.ts";
+import { toRuleRow } from "./input.ts";
 import { readLog } from "./row.ts";
 import { Backfill, Rule, RuleLog, toWireBackfill, toWireRule } from "./row.ts";
 import { BackfillBody, ListLogs, ListRules, RuleBody, RuleId } from "./schema.ts";
-import { openSecrets } from "./input.ts";
+import { openRuleSecrets } from "./input.ts";
 import {
   findRule,
   insertBackfill,
   insertRule,
   listBackfills,
   listRules,
-  MOST_RULES,
+  MAX_RULES,
   type RuleRow,
   updateRule,
 } from "./store.ts";
@@ -42,29 +42,29 @@ export const rules = new Hono<App>()
     const { workspaceId } = c.get("principal");
     const db = database(c.env.DB);
     const { id, earlier } = await newOrEarlier(c, (one) => findRule(db, workspaceId, one));
-    if (earlier) return c.json(await answerRule(c, earlier));
+    if (earlier) return c.json(await ruleResponse(c, earlier));
     const now = Date.now();
     const row: RuleRow = {
       id,
       workspaceId,
-      ...(await givenRule(c, given, id)),
+      ...(await toRuleRow(c, given, id)),
       since: now,
       createdAt: now,
       updatedAt: now,
     };
     await audit(c, { action: "run_rule.created", targetId: id, detail: describeRule(row) });
     if (!(await insertRule(db, row)))
-      throw new Problem(409, `A workspace has at most ${MOST_RULES} rules. Delete one first.`);
+      throw new Problem(409, `A workspace has at most ${MAX_RULES} rules. Delete one first.`);
     if (given.backfill_from !== undefined) await backfill(c, row, { start_time: given.backfill_from });
-    return c.json(await answerRule(c, row));
+    return c.json(await ruleResponse(c, row));
   })
   .get("/runs/rules/:rule_id", doc("Read a rule", Rule), param(RuleId), async (c) =>
-    c.json(await answerRule(c, await requireRule(c))),
+    c.json(await ruleResponse(c, await requireRule(c))),
   )
   .patch("/runs/rules/:rule_id", doc("Replace a rule", Rule), param(RuleId), body(RuleBody), async (c) => {
     const given = c.req.valid("json");
     const before = await requireRule(c);
-    const row = { ...before, ...(await givenRule(c, given, before.id, before)), updatedAt: Date.now() };
+    const row = { ...before, ...(await toRuleRow(c, given, before.id, before)), updatedAt: Date.now() };
     // A rule that was off does not work on what came in the meantime.
     if (row.isEnabled && !before.isEnabled) row.since = row.updatedAt;
     if (row.projectId !== before.projectId)
@@ -72,9 +72,9 @@ export const rules = new Hono<App>()
     await audit(c, { action: "run_rule.updated", targetId: row.id, detail: describeRule(row) });
     if (!(await updateRule(database(c.env.DB), row))) throw new Problem(404, "Rule not found.");
     if (given.backfill_from !== undefined) await backfill(c, row, { start_time: given.backfill_from });
-    return c.json(await answerRule(c, row));
+    return c.json(await ruleResponse(c, row));
   })
-  .delete("/runs/rules/:rule_id", doc("Delete a rule; its feedback stays", Message), param(RuleId), async (c) => {
+  .delete("/runs/rules/:rule_id", doc("Delete a rule; its feedback stays", ResultMessage), param(RuleId), async (c) => {
     const row = await requireRule(c);
     await audit(c, { action: "run_rule.deleted", targetId: row.id, detail: { name: row.name } });
     await deleteRule(database(c.env.DB), row.workspaceId, row.id);
@@ -120,7 +120,7 @@ async function requireRule(c: Context<App>): Promise<RuleRow> {
 }
 
 /** The most days, with their parts, of one backfill. */
-const MOST_PARTS = 900;
+const MAX_PARTS = 900;
 
 /** @throws Problem 413 */
 async function backfill(
@@ -132,7 +132,7 @@ async function backfill(
   const now = Date.now();
   const endTime = end_time ?? now * 1000;
   const places = await listPartitions(db, workspaceId, projectId, toDay(startTime), toDay(endTime - 1));
-  if (places.length > MOST_PARTS) throw new Problem(413, "The window holds too many days. Use a shorter one.");
+  if (places.length > MAX_PARTS) throw new Problem(413, "The window holds too many days. Use a shorter one.");
   const isDone = places.length === 0;
   const row = {
     id: uuidv7(),
@@ -168,13 +168,13 @@ async function wireAll(c: Context<App>, rows: RuleRow[]) {
   const facts = await readFacts(database(c.env.DB), c.get("principal").workspaceId, rows);
   const shown = rows.map(async (row, at) => {
     const own = facts[at];
-    return own ? [toWireRule(row, await openSecrets(c.env, row), own)] : [];
+    return own ? [toWireRule(row, await openRuleSecrets(c.env, row), own)] : [];
   });
   return (await Promise.all(shown)).flat();
 }
 
 /** @throws Problem 404 */
-async function answerRule(c: Context<App>, row: RuleRow) {
+async function ruleResponse(c: Context<App>, row: RuleRow) {
   const [shown] = await wireAll(c, [row]);
   if (!shown) throw new Problem(404, "Rule not found.");
   return shown;

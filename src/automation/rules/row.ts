@@ -5,7 +5,7 @@ import { inList } from "../../db/conditions.ts";
 import { annotationQueues } from "../../traces/review/queues/table.ts";
 import { datasets } from "../../traces/review/datasets/table.ts";
 import { projects } from "../../traces/projects/table.ts";
-import { ruleBackfillParts, ruleBackfills, ruleParts, type JudgeModel } from "./table.ts";
+import { ruleBackfillParts, ruleBackfills, ruleParts, type RuleJudgeModel } from "./table.ts";
 import type { RuleCounts, RuleRunState } from "../../traces/rpc.ts";
 import { type BackfillRow, type RuleRow, type FailureRow, failuresOn, listFailures, listParts } from "./store.ts";
 import * as v from "valibot";
@@ -166,7 +166,7 @@ export const RuleLog = v.pipe(
 
 const iso = (millis: number) => new Date(millis).toISOString();
 
-type ShownBackfill = BackfillRow & { left: number };
+type BackfillProgress = BackfillRow & { left: number };
 
 export function toWireRule(
   row: RuleRow,
@@ -230,7 +230,7 @@ export function toWireRule(
   };
 }
 
-function shownModel(model: JudgeModel, key: string | null): object {
+function shownModel(model: RuleJudgeModel, key: string | null): object {
   return key === null ? model : { ...model, api_key: HIDDEN };
 }
 
@@ -242,7 +242,7 @@ export function toWireBackfill({
   createdAt,
   completedAt,
   left,
-}: ShownBackfill): v.InferOutput<typeof Backfill> {
+}: BackfillProgress): v.InferOutput<typeof Backfill> {
   return {
     id,
     rule_id: ruleId,
@@ -268,7 +268,7 @@ export function toWireFailure({
 }
 
 /** A run that the partition lists. `failure`: the last one, of a run that is tried again. */
-export function toWireTaken(
+export function toWireRuleRun(
   rule: RuleRow,
   { id, step, due }: RuleRunState,
   failure: FailureRow | undefined,
@@ -288,7 +288,7 @@ export function toWireTaken(
 // The log of a rule: the runs that it has taken, by what became of them.
 
 /** Days of the project, with their shards, that a page reads. */
-const MOST_PARTS = 50;
+const MAX_PARTS = 50;
 
 /** A page of the log. Failures are in D1; which runs wait and which are done, the partitions know. */
 export async function readLog(env: Env, rule: RuleRow, { status, ...wanted }: ListLogs) {
@@ -300,7 +300,7 @@ export async function readLog(env: Env, rule: RuleRow, { status, ...wanted }: Li
   const { offset, limit } = wanted;
   const state = status === "pending" ? "due" : "done";
   const found: RuleRunState[] = [];
-  for (const { day, shard } of await listParts(db, rule.id, state, MOST_PARTS)) {
+  for (const { day, shard } of await listParts(db, rule.id, state, MAX_PARTS)) {
     const left = offset + limit - found.length;
     if (left <= 0) break;
     const partition = tracePartition(env, rule.workspaceId, { projectId: rule.projectId, day, shard });
@@ -313,5 +313,5 @@ export async function readLog(env: Env, rule: RuleRow, { status, ...wanted }: Li
     page.map(({ id }) => id),
   );
   const byRun = new Map(failures.map((failure) => [failure.runId, failure]));
-  return page.map((one) => toWireTaken(rule, one, byRun.get(one.id)));
+  return page.map((one) => toWireRuleRun(rule, one, byRun.get(one.id)));
 }

@@ -156,7 +156,7 @@ const moment = v.optional(
   ),
 );
 /** Partitions give the runs before a page, too. */
-const MOST_SKIPPED = 20_000;
+const MAX_SKIPPED = 20_000;
 
 export const LOG_STATUS = ["pending", "done", "failed"] as const;
 export const ListLogs = v.pipe(
@@ -173,8 +173,8 @@ export const ListLogs = v.pipe(
     "start_time and end_time go with the failed runs: of the others no time is stored",
   ),
   v.check(
-    ({ status = "failed", offset }) => status === "failed" || offset <= MOST_SKIPPED,
-    `offset of runs that wait or are done is at most ${MOST_SKIPPED}`,
+    ({ status = "failed", offset }) => status === "failed" || offset <= MAX_SKIPPED,
+    `offset of runs that wait or are done is at most ${MAX_SKIPPED}`,
   ),
 );
 export type ListLogs = v.InferOutput<typeof ListLogs>;

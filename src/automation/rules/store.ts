@@ -21,13 +21,13 @@ export interface RulePart {
   backfillId?: string;
 }
 
-export const MOST_RULES = 100;
+export const MAX_RULES = 100;
 
 const isRule = (workspaceId: string, id: string) => and(eq(runRules.workspaceId, workspaceId), eq(runRules.id, id));
 
-/** False when the workspace has `MOST_RULES` rules. */
+/** False when the workspace has `MAX_RULES` rules. */
 export async function insertRule(db: Database, row: RuleRow): Promise<boolean> {
-  return insertBelow(db, runRules, row, eq(runRules.workspaceId, row.workspaceId), MOST_RULES);
+  return insertBelow(db, runRules, row, eq(runRules.workspaceId, row.workspaceId), MAX_RULES);
 }
 
 export async function findRule(db: Database, workspaceId: string, id: string): Promise<RuleRow | undefined> {
@@ -43,7 +43,7 @@ export async function ruleToWork(db: Database, id: string): Promise<RuleRow | un
     .get();
 }
 
-export interface RulesWanted {
+export interface RuleQuery {
   id?: string[] | undefined;
   session_id?: string | undefined;
   name_contains?: string | undefined;
@@ -52,7 +52,7 @@ export interface RulesWanted {
 }
 
 /** Oldest first. */
-export async function listRules(db: Database, workspaceId: string, wanted: RulesWanted): Promise<RuleRow[]> {
+export async function listRules(db: Database, workspaceId: string, wanted: RuleQuery): Promise<RuleRow[]> {
   const { id: ids, session_id, name_contains, limit, offset } = wanted;
   return db
     .select()
@@ -214,7 +214,7 @@ export async function forgetFailure(db: Database, ruleId: string, runId: string)
   await db.delete(ruleFailures).where(and(eq(ruleFailures.ruleId, ruleId), eq(ruleFailures.runId, runId)));
 }
 
-export interface FailuresWanted {
+export interface FailureQuery {
   isFinal?: boolean | undefined;
   start_time?: number | undefined;
   end_time?: number | undefined;
@@ -223,7 +223,7 @@ export interface FailuresWanted {
 }
 
 /** Newest first. */
-export async function listFailures(db: Database, ruleId: string, wanted: FailuresWanted): Promise<FailureRow[]> {
+export async function listFailures(db: Database, ruleId: string, wanted: FailureQuery): Promise<FailureRow[]> {
   const { isFinal, start_time, end_time, limit, offset } = wanted;
   return db
     .select()

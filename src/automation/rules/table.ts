@@ -43,23 +43,23 @@ export interface RuleActions {
   datasetId?: string;
   /** Names of evaluators of the project's code. */
   code?: string[];
-  judges?: Judge[];
+  judges?: RuleJudge[];
   /** Their headers are among the secrets. */
   webhooks?: { url: string }[];
 }
 
 /** A model, or an assistant of the deployment, that answers with one value for each member of a schema. */
-export interface Judge {
+export interface RuleJudge {
   prompt: [role: string, text: string][];
   format: "f-string" | "mustache";
   /** Names in the prompt to paths in the run. */
   variables: Record<string, string>;
   /** A JSON Schema of an object, whose members are keys of feedback. */
   schema: Record<string, unknown>;
-  model: JudgeModel;
+  model: RuleJudgeModel;
 }
 
-export type JudgeModel =
+export type RuleJudgeModel =
   | { provider: "workers-ai"; model: string; temperature?: number }
   | { provider: "openai"; model: string; base_url?: string; temperature?: number }
   | { provider: "assistant"; assistant_id: string };

@@ -6,13 +6,13 @@ import { inParallel } from "../../lib/parallel.ts";
 import { toProblem } from "../../lib/problem.ts";
 import { findRuns } from "../../traces/query/find.ts";
 import { acrossMidnight } from "../../traces/query/midnight.ts";
-import type { Settled, TakenRun } from "../../traces/rpc.ts";
+import type { RuleOutcome, RuleRun } from "../../traces/rpc.ts";
 import { tracePartition } from "../../traces/stub.ts";
 import { dayBounds } from "../../traces/time.ts";
 import type { LargeField, QueriedRun } from "../../traces/types.ts";
 import { readActions, isFinal } from "./actions.ts";
-import { type RuleCall, ruleRun } from "./evaluation.ts";
-import { openSecrets } from "./input.ts";
+import { type RuleCall, toEvaluatedRun } from "./evaluation.ts";
+import { openRuleSecrets } from "./input.ts";
 import {
   completePart,
   findBackfill,
@@ -47,8 +47,8 @@ const LONG_MS = 200_000;
 const TURN_MS = 60_000;
 /** Seconds before the next attempt, by how many have failed. After the last one the run is given up. */
 const RETRY_SECONDS = [10, 60, 300, 1_800];
-const MOST_ATTEMPTS = RETRY_SECONDS.length + 1;
-const MOST_ERROR = 1_000;
+const MAX_ATTEMPTS = RETRY_SECONDS.length + 1;
+const MAX_ERROR = 1_000;
 const PAYLOADS: LargeField[] = ["inputs", "outputs", "error", "extra", "events"];
 
 /** Handles messages one after the other. A message that fails is retried. */
@@ -81,7 +81,7 @@ export async function workPart({ env, isSpent }: Allowance, part: RulePart): Pro
     treeFilter: rule.treeFilter ?? undefined,
   };
   const partition = tracePartition(env, workspaceId, place);
-  const secrets = await openSecrets(env, rule);
+  const secrets = await openRuleSecrets(env, rule);
   // A run that is not settled after this time is given again: the worker was killed.
   const most = readActions(rule).reduce((sum, action) => sum + action.most, TURN_MS / 2);
   const limit = most > LONG_MS ? PARALLEL : AT_ONCE;
@@ -103,12 +103,12 @@ export async function workPart({ env, isSpent }: Allowance, part: RulePart): Pro
     }
     const runs = await listRuns(env, rule, part, taken.runs);
     await inParallel(taken.runs, PARALLEL, async (one) => {
-      const behalf = {
+      const caller = {
         env,
         principal: { workspaceId, scopes: ["read", "write"] as const, kind: "cron" as const, credentialId: rule.id },
       };
-      const call = { env, rule, secrets, place, runId: one.id, attempt: one.attempt, behalf };
-      const settle = (settled: Settled) =>
+      const call = { env, rule, secrets, place, runId: one.id, attempt: one.attempt, behalf: caller };
+      const settle = (settled: RuleOutcome) =>
         partition.settleForRule(rule.id, [{ ...settled, wait: settled.wait ?? lease }]);
       await evaluate(call, one, runs.get(one.id), { settle, isSpent });
     });
@@ -128,14 +128,15 @@ export async function workPart({ env, isSpent }: Allowance, part: RulePart): Pro
 /** Does the actions that are left, and notes each of them when it is done. */
 async function evaluate(
   call: Omit<RuleCall, "step">,
-  { id, attempt, step: begun }: TakenRun,
+  { id, attempt, step: begun }: RuleRun,
   run: QueriedRun | undefined,
-  { settle, isSpent }: { settle: (settled: Settled) => Promise<unknown>; isSpent: () => boolean },
+  { settle, isSpent }: { settle: (settled: RuleOutcome) => Promise<unknown>; isSpent: () => boolean },
 ): Promise<void> {
   const db = database(call.env.DB);
   const actions = readActions(call.rule);
   let [step, cost] = [begun, 0];
-  const note = (state: Settled["state"], more: Partial<Settled> = {}) => settle({ id, state, step, cost, ...more });
+  const note = (state: RuleOutcome["state"], more: Partial<RuleOutcome> = {}) =>
+    settle({ id, state, step, cost, ...more });
   // It was deleted.
   if (!run) return void (await note("failed"));
   const fail = async (text: string, isFinal: boolean) =>
@@ -143,19 +144,19 @@ async function evaluate(
       ruleId: call.rule.id,
       runId: id,
       action: actions[step]?.name ?? "run",
-      error: text.slice(0, MOST_ERROR),
+      error: text.slice(0, MAX_ERROR),
       at: Date.now(),
       isFinal,
     });
   // An attempt whose worker is killed notes no failure.
-  if (attempt > MOST_ATTEMPTS) {
-    await fail(`None of ${MOST_ATTEMPTS} attempts came to an end. The last one was cut off.`, true);
+  if (attempt > MAX_ATTEMPTS) {
+    await fail(`None of ${MAX_ATTEMPTS} attempts came to an end. The last one was cut off.`, true);
     return void (await note("failed"));
   }
   try {
     // What this message may not do, the next one does.
     if (isSpent()) return void (await note("due", { wait: 0 }));
-    const shown = await ruleRun(call.env, run);
+    const shown = await toEvaluatedRun(call.env, run);
     for (const action of actions.slice(begun)) {
       cost = await action.act({ ...call, step }, run, shown);
       step++;
@@ -186,7 +187,7 @@ async function listRuns(
   env: Env,
   { workspaceId, projectId }: RuleRow,
   { day }: RulePart,
-  taken: TakenRun[],
+  taken: RuleRun[],
 ): Promise<Map<string, QueriedRun>> {
   const runs = new Map<string, QueriedRun>();
   const { start: startTime, end: endTime } = dayBounds(day);
@@ -205,7 +206,7 @@ async function listRuns(
 /** A part on which no worker has worked for this time is woken again, milliseconds. */
 const LOST_MS = 55_000;
 /** Partitions of one sweep. The others come with the next ones. */
-const MOST_PARTS = 1_000;
+const MAX_PARTS = 1_000;
 /** Older changes are looked for once an hour: those that earlier sweeps had no place for, or that came to D1 late. Milliseconds. */
 const RECENT_MS = 6 * 3_600_000;
 const MESSAGES_PER_BATCH = 100;
@@ -216,8 +217,8 @@ export async function sweepRules(env: Pick<Env, "DB" | "RULES">, now: number): P
   const db = database(env.DB);
   const isWhole = Math.floor(now / 60_000) % 60 === 0;
   const parts: RulePart[] = [
-    ...(await takeParts(db, now - LOST_MS, MOST_PARTS, isWhole ? 0 : now - RECENT_MS)),
-    ...(await takeBackfillParts(db, now - LOST_MS, MOST_PARTS)),
+    ...(await takeParts(db, now - LOST_MS, MAX_PARTS, isWhole ? 0 : now - RECENT_MS)),
+    ...(await takeBackfillParts(db, now - LOST_MS, MAX_PARTS)),
   ];
   for (let at = 0; at < parts.length; at += MESSAGES_PER_BATCH) {
     await env.RULES.sendBatch(parts.slice(at, at + MESSAGES_PER_BATCH).map((body) => ({ body })));

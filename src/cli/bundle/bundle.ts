@@ -15,9 +15,9 @@ import {
 } from "esbuild";
 import { PACKAGE } from "../project/package.ts";
 import type { Project } from "../project/project.ts";
-import { Fault } from "../console.ts";
-import { splitSpec } from "../project/langgraph-json.ts";
-import { Broken, stubMissing, platform, providers } from "./missing.ts";
+import { CliFault } from "../console.ts";
+import { splitCodeSpec } from "../project/langgraph-json.ts";
+import { BrokenImports, stubMissing, platform, providers } from "./missing.ts";
 import { oneLangchain } from "./langchain.ts";
 import { ui } from "./ui.ts";
 
@@ -142,7 +142,7 @@ export const DEFINES = {
   __filename: '"/bundle/worker.js"',
 };
 
-export interface Bundled {
+export interface Bundle {
   code: Uint8Array;
   map: Uint8Array;
   /** The names that the module exports, `default` included. */
@@ -155,7 +155,7 @@ export interface Bundled {
 }
 
 /** What each build gives that is written by Weir. */
-export type Output = BuildResult<{ write: false; metafile: true }>;
+export type BuildOutput = BuildResult<{ write: false; metafile: true }>;
 
 /** Of each bundle: how it is resolved, and what it may use. */
 export const COMMON = {
@@ -177,24 +177,24 @@ export const COMMON = {
 /** Bundles `.weir/worker.ts`, again and again as files change. */
 export interface Bundler {
   /** Throws a Fault with file, line and code frame for each error. */
-  bundle(): Promise<Bundled>;
+  bundle(): Promise<Bundle>;
   /** The project's files that the last bundle was made from, also of one that failed. */
   readonly inputs: string[];
   dispose(): Promise<void>;
 }
 
 /** How packages are left out of a bundle: the code before it, and the plugin that puts a stand-in for each of their files. */
-export interface Split {
+export interface PackageSplit {
   banner: string;
   plugin: Plugin;
 }
 
 /** A bundler of everything, or of what a split leaves. */
-export async function bundler(project: Project, split?: Split): Promise<Bundler> {
+export async function bundler(project: Project, split?: PackageSplit): Promise<Bundler> {
   const inputs = new Set<string>();
   const modules = new Map<string, Uint8Array>();
   const unusable = new Map<string, string>();
-  const broken = new Broken();
+  const broken = new BrokenImports();
   const { root, weirDir } = project;
   const made: BuildContext<typeof COMMON> = await context({
     ...COMMON,
@@ -216,7 +216,7 @@ export async function bundler(project: Project, split?: Split): Promise<Bundler>
     ],
   });
   /** Repeats the build while it finds more files of packages that do not fit. */
-  const rebuild = async (): Promise<Output> => {
+  const rebuild = async (): Promise<BuildOutput> => {
     for (const noted of [inputs, modules, unusable]) noted.clear();
     try {
       return await made.rebuild();
@@ -234,7 +234,7 @@ export async function bundler(project: Project, split?: Split): Promise<Bundler>
       const result = await rebuild().catch(async (error: unknown) => {
         // esbuild does not read the imports of a failed file, and the fix may be in one of them.
         for (const input of before) inputs.add(input);
-        throw new Fault(await describeFailure(error as BuildFailure));
+        throw new CliFault(await describeFailure(error as BuildFailure));
       });
       const file = (end: string) =>
         result.outputFiles.find(({ path }) => path.endsWith(end))?.contents ?? new Uint8Array();
@@ -264,7 +264,7 @@ export async function bundler(project: Project, split?: Split): Promise<Bundler>
 /** Which graphs load one of these files, as a sentence. */
 function describeGraphs({ root, config }: Project, importers: Set<string>): string {
   const graphs = Object.entries(config.graphs).filter(([, graph]) => {
-    const { file } = splitSpec(typeof graph === "string" ? graph : graph.path);
+    const { file } = splitCodeSpec(typeof graph === "string" ? graph : graph.path);
     return importers.has(relative(root, resolve(root, file)).replaceAll("\\", "/"));
   });
   const names = graphs.map(([id]) => `"${id}"`);

@@ -204,7 +204,7 @@ export function load(name) {
  * does not matter: `langchain` has an `import()` of each provider, of which a project uses one. A bundler fails at
  * once.
  */
-export class Broken {
+export class BrokenImports {
   /** By file, why it cannot be loaded. */
   readonly #files = new Map<string, string>();
 

@@ -4,21 +4,21 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { writeWhole, type Project } from "../project/project.ts";
 import { VERSION, MODULES, NAME, PACKAGE } from "../project/package.ts";
-import { type Bundled, BUNDLE, packagesFile, COMMON, type Output, files, PACKAGES } from "./bundle.ts";
+import { type Bundle, BUNDLE, packagesFile, COMMON, type BuildOutput, files, PACKAGES } from "./bundle.ts";
 import { pathToFileURL } from "node:url";
 import { build, type BuildFailure } from "esbuild";
-import { Broken, stubMissing, platform, providers } from "./missing.ts";
+import { BrokenImports, stubMissing, platform, providers } from "./missing.ts";
 import { oneLangchain } from "./langchain.ts";
 
 // The bundle of an earlier start, which serves again while nothing that it was made from has changed.
 
-export interface Kept {
+export interface CachedBundle {
   /** The project's files that the bundle was made from. */
   inputs: string[];
   warnings: string[];
 }
 
-interface BundleNote extends Kept {
+interface BundleNote extends CachedBundle {
   /** Every file that the bundle was made from. */
   sources: string[];
   /** Of the contents of `sources` and what they are resolved with. */
@@ -31,14 +31,14 @@ const bundleNoteFile = ({ weirDir }: Project): string => join(weirDir, "bundle.j
  * Records the sources of the bundle in `.weir/build`. `began` is when its build began, in milliseconds: nothing is
  * recorded when a file has changed since.
  */
-export function keepBundle(project: Project, { sources, warnings }: Bundled, inputs: string[], began: number): void {
+export function keepBundle(project: Project, { sources, warnings }: Bundle, inputs: string[], began: number): void {
   if (sources.some((file) => (statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Infinity) > began)) return;
   const note: BundleNote = { inputs, warnings, sources, digest: digestSources(project, sources) };
   writeWhole(bundleNoteFile(project), JSON.stringify(note));
 }
 
 /** The bundle that is in `.weir/build`, if a build would make it again. */
-export function readKeptBundle(project: Project): Kept | undefined {
+export function readKeptBundle(project: Project): CachedBundle | undefined {
   try {
     const { inputs, warnings, sources, digest } = JSON.parse(
       readFileSync(bundleNoteFile(project), "utf8"),
@@ -89,7 +89,7 @@ export const filesIn = (folder: string): string[] =>
     .map(({ name }) => join(folder, name));
 
 /** A file of a package: its key in the module, and what it exports. A CommonJS module exports one value. */
-export interface Packaged {
+export interface PackagedFile {
   key: string;
   names?: string[];
   /** Whether it has exports that are known only when it is loaded. */
@@ -98,7 +98,7 @@ export interface Packaged {
 
 export interface Packages {
   /** By the path of a file that the project imports. */
-  files: Record<string, Packaged>;
+  files: Record<string, PackagedFile>;
   /** Every file that the module was made from. */
   sources: string[];
   /** Of these, the ones to watch: Weir's own, where it runs from its sources. */
@@ -145,8 +145,8 @@ export async function buildPackages(project: Project, wanted: string[]): Promise
   const began = Date.now();
   const inputs = new Set<string>();
   const modules = new Map<string, Uint8Array>();
-  const broken = new Broken();
-  const attempt = async (): Promise<Output | undefined> => {
+  const broken = new BrokenImports();
+  const attempt = async (): Promise<BuildOutput | undefined> => {
     try {
       return await build({
         ...COMMON,
@@ -210,7 +210,7 @@ function readExports(
   wanted: string[],
   code: string,
   detectFormat: (path: string) => string | undefined,
-): Record<string, Packaged> {
+): Record<string, PackagedFile> {
   const entry = code.slice(code.lastIndexOf("\nvar packages = {"));
   return Object.fromEntries(
     wanted.map((path, at) => {

@@ -4,7 +4,7 @@ import { MODULES } from "../project/package.ts";
 import type { Project } from "../project/project.ts";
 import { type Bundler, bundler } from "./bundle.ts";
 import { PACKAGES } from "./bundle.ts";
-import { buildPackages, readKeptPackages, type Packaged, type Packages } from "./packages.ts";
+import { buildPackages, readKeptPackages, type PackagedFile, type Packages } from "./packages.ts";
 
 /** How the bundle calls the function that loads a package. */
 const LOAD = "weirLoad";
@@ -47,7 +47,7 @@ export async function splitBundler(project: Project): Promise<Bundler> {
 }
 
 /** Puts a stand-in for each file of a package, which takes from the module what the file exports. */
-function createStandIns(packagedAs: (path: string) => Packaged | undefined): Plugin {
+function createStandIns(packagedAs: (path: string) => PackagedFile | undefined): Plugin {
   const runtime = new Set(Object.values(MODULES));
   return {
     name: "weir-split",
@@ -69,7 +69,7 @@ function createStandIns(packagedAs: (path: string) => Packaged | undefined): Plu
 const loadingModule = (key: string): string => `module.exports = ${LOAD}(${JSON.stringify(key)});`;
 
 /** With the names that the file exports, a wrong one is found as in the file itself. A file that is not in the module yet exports anything. */
-export function createStandIn(packaged: Packaged | undefined, isModule: boolean): string {
+export function createStandIn(packaged: PackagedFile | undefined, isModule: boolean): string {
   const { key, names, more } = packaged ?? { key: "" };
   // esbuild takes a file for a module by its ending, and a module has no `module.exports`.
   if (!names && isModule) return `export * from ${JSON.stringify(`weir:package:${key}`)};`;

@@ -1,11 +1,11 @@
 /** The Cloudflare account of a deployment, over Cloudflare's REST API. */
 import { wrangler } from "../wrangler.ts";
-import { Fault } from "../console.ts";
+import { CliFault } from "../console.ts";
 
 const DEFAULT_BASE = "https://api.cloudflare.com/client/v4";
 
 /** A call that Cloudflare refused: the HTTP status and Cloudflare's own error code. */
-export class CloudflareError extends Fault {
+export class CloudflareError extends CliFault {
   readonly status: number;
   readonly code: number | undefined;
   constructor(call: string, status: number, errors: { code: number; message: string }[]) {
@@ -53,9 +53,12 @@ export async function openAccount({ cwd, accountId, env = process.env }: Account
       body: body === undefined ? undefined : JSON.stringify(body),
       signal: AbortSignal.timeout(60_000),
     }).catch((error: unknown) => {
-      throw new Fault(`Cloudflare's API did not answer at ${new URL(base).host}. Check the network, then run again.`, {
-        cause: error,
-      });
+      throw new CliFault(
+        `Cloudflare's API did not answer at ${new URL(base).host}. Check the network, then run again.`,
+        {
+          cause: error,
+        },
+      );
     });
     const text = await response.text();
     const answer = parseEnvelope(text);
@@ -98,7 +101,7 @@ async function loginToken(cwd: string): Promise<string> {
   const said = await wrangler(["auth", "token", "--json"], { cwd }).catch(() => "{}");
   const { token } = JSON.parse(said) as { token?: string };
   if (token) return token;
-  throw new Fault("Not logged in to Cloudflare. Run `npx wrangler login`, or set CLOUDFLARE_API_TOKEN.");
+  throw new CliFault("Not logged in to Cloudflare. Run `npx wrangler login`, or set CLOUDFLARE_API_TOKEN.");
 }
 
 async function onlyAccount(request: <T>(method: string, path: string) => Promise<T>): Promise<string> {
@@ -106,7 +109,7 @@ async function onlyAccount(request: <T>(method: string, path: string) => Promise
   const [first, ...others] = accounts;
   if (first && others.length === 0) return first.id;
   const names = accounts.map(({ id, name }) => `${id} (${name})`).join(", ");
-  throw new Fault(
+  throw new CliFault(
     first
       ? `This login has several accounts: ${names}. Set CLOUDFLARE_ACCOUNT_ID to one of them.`
       : "This login has no account. Set CLOUDFLARE_ACCOUNT_ID, or make a token that may read the account.",

@@ -5,14 +5,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { localEnvironment, type Project } from "../project/project.ts";
-import { Fault } from "../console.ts";
-import type { Generated } from "../project/generate.ts";
-import { readKnown } from "./secrets.ts";
+import { CliFault } from "../console.ts";
+import type { GeneratedConfig } from "../project/generate.ts";
+import { readStoredSecrets } from "./secrets.ts";
 
 // Which threads of a deployment cannot continue on the graphs that are to be deployed.
 
 /** What a check of all workspaces has found. */
-export interface Comparison {
+export interface ThreadCheck {
   counts: CheckPage["counts"];
   /** The first of the threads that cannot continue, with their workspaces. */
   threads: (CheckPage["threads"][number] & { workspace: string })[];
@@ -22,13 +22,13 @@ export interface Comparison {
 const NAMED = 20;
 
 /** Reads all threads that wait, by pages, of every workspace. `url`: with the `mount_prefix`. */
-export async function compareThreads(
+export async function checkAllThreads(
   graphs: Record<string, DescribedGraph>,
   { url, key, fetch }: { url: string; key: string; fetch: Fetch },
-): Promise<Comparison> {
+): Promise<ThreadCheck> {
   const workspaces = await createApi({ url, key, fetch })<{ id: string }[]>("GET", "/workspaces");
   const described = Object.entries(graphs).map(([id, { shape, migrates }]) => [id, { shape, migrates }] as const);
-  const all: Comparison = { counts: {}, threads: [] };
+  const all: ThreadCheck = { counts: {}, threads: [] };
   for (const { id } of workspaces) {
     const call = createApi({ url, key, workspaceId: id, root: "", fetch });
     let after: string | null = null;
@@ -42,7 +42,7 @@ export async function compareThreads(
   return all;
 }
 
-function add({ counts, threads }: Comparison, workspace: string, page: CheckPage): void {
+function add({ counts, threads }: ThreadCheck, workspace: string, page: CheckPage): void {
   for (const [graph, found] of Object.entries(page.counts)) {
     const sum = (counts[graph] ??= { checked: 0, cannot_continue: 0, migrated: 0, unknown: 0 });
     for (const name of Object.keys(sum) as (keyof typeof sum)[]) sum[name] += found[name];
@@ -51,11 +51,11 @@ function add({ counts, threads }: Comparison, workspace: string, page: CheckPage
 }
 
 /** How many threads cannot continue. */
-export const countStuck = ({ counts }: Comparison): number =>
+export const countBlocked = ({ counts }: ThreadCheck): number =>
   Object.values(counts).reduce((sum, { cannot_continue }) => sum + cannot_continue, 0);
 
 /** A line for each graph, then one for each thread that is named. */
-export function describeComparison({ counts, threads }: Comparison): string[] {
+export function describeThreadCheck({ counts, threads }: ThreadCheck): string[] {
   const graphs = Object.entries(counts).map(([id, { checked, cannot_continue, migrated, unknown }]) => {
     const parts = [`${checked} waiting`, `${cannot_continue} cannot continue`];
     if (migrated > 0) parts.push(`${migrated} will be migrated`);
@@ -72,7 +72,10 @@ export function describeComparison({ counts, threads }: Comparison): string[] {
  * Serves `.weir/build` for a moment, with an empty state, and reads its graphs. A graph that needs what only the deployment has
  * has no shape and an `error`. Throws a Fault when the bundle cannot be loaded.
  */
-export async function describeBundle(project: Project, generated: Generated): Promise<Record<string, DescribedGraph>> {
+export async function describeBundle(
+  project: Project,
+  generated: GeneratedConfig,
+): Promise<Record<string, DescribedGraph>> {
   const [{ localConfig }, { readModules }, { Server }, { translateConfig: translated }, { useScript }] =
     await Promise.all([
       import("../dev/config.ts"),
@@ -92,7 +95,7 @@ export async function describeBundle(project: Project, generated: Generated): Pr
     const prefix = project.config.http?.mount_prefix ?? "";
     const headers = { "x-api-key": variables.WEIR_ADMIN_KEY };
     const response = await Promise.race([fetch(`${server.url}${prefix}/graphs`, { headers }), lost.promise]);
-    if (!response.ok) throw new Fault(`The bundle does not describe its graphs: ${await response.text()}`);
+    if (!response.ok) throw new CliFault(`The bundle does not describe its graphs: ${await response.text()}`);
     return (await response.json<{ graphs: Record<string, DescribedGraph> }>()).graphs;
   } finally {
     await server.stop();
@@ -103,8 +106,8 @@ export async function describeBundle(project: Project, generated: Generated): Pr
 type Say = (line: string) => void;
 
 /** Where the running deployment is and what opens it; undefined where this machine does not know. */
-function findDeployment({ weirDir }: Project, { wrangler }: Generated, env: NodeJS.ProcessEnv) {
-  const known = readKnown(weirDir, String(wrangler.name));
+function findDeployment({ weirDir }: Project, { wrangler }: GeneratedConfig, env: NodeJS.ProcessEnv) {
+  const known = readStoredSecrets(weirDir, String(wrangler.name));
   const key = env.WEIR_ADMIN_KEY || known.WEIR_ADMIN_KEY;
   const url = env.WEIR_URL || known.url;
   return key && url ? { key, url: url.replace(/\/$/, "") } : undefined;
@@ -113,28 +116,28 @@ function findDeployment({ weirDir }: Project, { wrangler }: Generated, env: Node
 /** Says what the check finds, and gives the number of threads that cannot continue. Throws a Fault where it cannot be made. */
 export async function checkDeploy(
   project: Project,
-  generated: Generated,
+  generated: GeneratedConfig,
   say: Say,
   fetch: Fetch = globalThis.fetch,
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<number> {
   const deployment = findDeployment(project, generated, env);
   if (!deployment)
-    throw new Fault(
+    throw new CliFault(
       "This machine does not know the deployment. Set WEIR_URL to its address and WEIR_ADMIN_KEY to its admin key.",
     );
   const graphs = await describeBundle(project, generated);
   for (const [id, { error }] of Object.entries(graphs))
     if (error) say(`  warning  Graph "${id}" is not compared, because it cannot be made here: ${error}`);
-  const comparison = await compareThreads(graphs, { ...deployment, fetch });
-  for (const line of describeComparison(comparison)) say(line);
-  return countStuck(comparison);
+  const comparison = await checkAllThreads(graphs, { ...deployment, fetch });
+  for (const line of describeThreadCheck(comparison)) say(line);
+  return countBlocked(comparison);
 }
 
 /** Throws a Fault when threads cannot continue. A failed check is a warning. */
-export async function refuseToStrand(
+export async function refuseToBlockThreads(
   project: Project,
-  generated: Generated,
+  generated: GeneratedConfig,
   say: Say,
   fetch: Fetch = globalThis.fetch,
   env: NodeJS.ProcessEnv = process.env,
@@ -145,7 +148,7 @@ export async function refuseToStrand(
     return 0;
   });
   if (count > 0)
-    throw new Fault(
+    throw new CliFault(
       `${count} ${count === 1 ? "thread" : "threads"} cannot continue on the new graphs, so nothing is deployed. ` +
         "Export migrations for them (docs/deploys.md), or deploy with --force: they answer 409 until then.",
     );

@@ -15,16 +15,16 @@ export interface DeployConfig {
   vars?: Record<string, unknown>;
 }
 
-export type Kind = "D1 database" | "R2 bucket" | "queue";
+export type ResourceKind = "D1 database" | "R2 bucket" | "queue";
 
 export interface Resource {
-  kind: Kind;
+  kind: ResourceKind;
   name: string;
 }
 
 /** How each kind is found and created. `find` gives its id, or undefined; the id of an R2 bucket is its name. */
 const KINDS: Record<
-  Kind,
+  ResourceKind,
   {
     find(account: Account, name: string): Promise<string | undefined>;
     create(account: Account, name: string): Promise<string>;
@@ -55,7 +55,7 @@ const KINDS: Record<
 
 /** Each resource that the configuration names, once. A database with an id exists by definition. */
 export function resourcesIn({ d1_databases = [], r2_buckets = [], queues = {} }: DeployConfig): Resource[] {
-  const names: Record<Kind, (string | undefined)[]> = {
+  const names: Record<ResourceKind, (string | undefined)[]> = {
     "D1 database": d1_databases.filter(({ database_id }) => !database_id).map(({ database_name }) => database_name),
     "R2 bucket": r2_buckets.map(({ bucket_name }) => bucket_name),
     queue: [
@@ -63,7 +63,7 @@ export function resourcesIn({ d1_databases = [], r2_buckets = [], queues = {} }:
       ...(queues.consumers ?? []).flatMap(({ queue, dead_letter_queue }) => [queue, dead_letter_queue]),
     ],
   };
-  return (Object.keys(names) as Kind[]).flatMap((kind) =>
+  return (Object.keys(names) as ResourceKind[]).flatMap((kind) =>
     [...new Set(names[kind])].filter((name) => name !== undefined).map((name) => ({ kind, name })),
   );
 }

@@ -1,11 +1,19 @@
 /** Deploys a built project to its account: resources, secrets, migrations, the Worker, the first key. */
 import { type Account, openAccount } from "./account.ts";
-import { Fault } from "../console.ts";
+import { CliFault } from "../console.ts";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Fetch } from "../api.ts";
 import { wrangler } from "../wrangler.ts";
-import { firstKey, waitUntilOk, missingSecrets, OWN_SECRETS, readKnown, secretValues, writeKnown } from "./secrets.ts";
+import {
+  firstKey,
+  waitUntilOk,
+  missingSecrets,
+  OWN_SECRETS,
+  readStoredSecrets,
+  secretValues,
+  writeStoredSecrets,
+} from "./secrets.ts";
 import { packagedMigrations } from "../project/package.ts";
 import {
   createResource,
@@ -39,7 +47,7 @@ export async function pendingMigrations(account: Account, databaseId: string, pa
   const applied = await appliedMigrations(account, databaseId);
   const unknown = applied.filter((name) => !packaged.includes(name));
   if (unknown.length > 0) {
-    throw new Fault(
+    throw new CliFault(
       `The database is newer than this version of weir: it has ${unknown.join(", ")}. ` +
         "Install the version that made it, or a newer one.",
     );
@@ -98,18 +106,18 @@ export async function release(given: Release): Promise<string | undefined> {
     return undefined;
   }
 
-  const known = readKnown(weirDir, config.name);
+  const known = readStoredSecrets(weirDir, config.name);
   const made = secretValues(
     OWN_SECRETS.filter((name) => missing.includes(name)),
     known,
     env,
   );
   // Kept before they are uploaded: a deploy that stops in between uses the same values when it is run again.
-  if (Object.keys(made).length > 0) writeKnown(weirDir, config.name, { ...known, ...made });
+  if (Object.keys(made).length > 0) writeStoredSecrets(weirDir, config.name, { ...known, ...made });
   const theirs = Object.fromEntries(own.filter(([name]) => missing.includes(name)));
   const url = `${await upload(account, { ...theirs, ...made }, given)}${given.prefix ?? ""}`;
   say(line("Worker", config.name, "deployed"));
-  writeKnown(weirDir, config.name, { ...readKnown(weirDir, config.name), url });
+  writeStoredSecrets(weirDir, config.name, { ...readStoredSecrets(weirDir, config.name), url });
 
   await waitUntilOk(url, fetch);
   await showFirstKey(url, given);
@@ -142,7 +150,7 @@ async function ensureResources(
 async function migrate(account: Account | undefined, config: DeployConfig, { configPath, root, dryRun, say }: Release) {
   const database = config.d1_databases?.find(({ binding }) => binding === "DB");
   if (!database?.migrations_dir)
-    throw new Fault(`${configPath} has no database DB with migrations. Run \`weir build\`.`);
+    throw new CliFault(`${configPath} has no database DB with migrations. Run \`weir build\`.`);
   const packaged = packagedMigrations(resolve(dirname(configPath), database.migrations_dir));
   const pending =
     account && database.database_id ? await pendingMigrations(account, database.database_id, packaged) : packaged;
@@ -189,7 +197,7 @@ export function addressIn(report: string, { name, vars = {} }: DeployConfig): st
   if (domain) return `https://${domain.split(" ")[0]?.replace(/^https:\/\//, "")}`;
   const address = targets.find((target) => target.startsWith("https://"));
   if (address) return address;
-  throw new Fault(
+  throw new CliFault(
     `${name} is deployed, but no address leads to it: workers.dev is off and no custom domain is set. ` +
       'Set "routes" in wrangler.jsonc, or the variable PUBLIC_URL where a route exists already.',
   );
@@ -201,7 +209,7 @@ async function showFirstKey(
   { config, weirDir, say, fetch = globalThis.fetch, env = process.env }: Release,
 ) {
   say(`\n  ${url}`);
-  const adminKey = env.WEIR_ADMIN_KEY || readKnown(weirDir, config.name).WEIR_ADMIN_KEY;
+  const adminKey = env.WEIR_ADMIN_KEY || readStoredSecrets(weirDir, config.name).WEIR_ADMIN_KEY;
   if (!adminKey) {
     say("  The admin key is not on this machine: set WEIR_ADMIN_KEY to it to make keys with `weir keys create`.");
     return;

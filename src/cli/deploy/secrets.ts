@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Account } from "./account.ts";
 import { createApi, type Fetch } from "../api.ts";
-import { Fault } from "../console.ts";
+import { CliFault } from "../console.ts";
 
 /** Weir's secrets, and how a new value of each is made. */
 const MADE = {
@@ -15,21 +15,21 @@ export type OwnSecret = keyof typeof MADE;
 export const OWN_SECRETS = Object.keys(MADE) as OwnSecret[];
 
 /** The values of a deployment that are stored on this machine. Cloudflare never shows a secret again. */
-export type Known = Partial<Record<OwnSecret | "url", string>>;
+export type StoredSecrets = Partial<Record<OwnSecret | "url", string>>;
 
 const secretsFile = (weirDir: string, worker: string) => join(weirDir, "secrets", `${worker}.json`);
 
 /** What is kept in `.weir/secrets/<worker>.json`; empty if this machine did not make the deployment. */
-export function readKnown(weirDir: string, worker: string): Known {
+export function readStoredSecrets(weirDir: string, worker: string): StoredSecrets {
   try {
-    return JSON.parse(readFileSync(secretsFile(weirDir, worker), "utf8")) as Known;
+    return JSON.parse(readFileSync(secretsFile(weirDir, worker), "utf8")) as StoredSecrets;
   } catch {
     return {};
   }
 }
 
 /** Keeps it, readable by this user only and ignored by git. */
-export function writeKnown(weirDir: string, worker: string, known: Known): void {
+export function writeStoredSecrets(weirDir: string, worker: string, known: StoredSecrets): void {
   const folder = join(weirDir, "secrets");
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   writeFileSync(join(folder, ".gitignore"), "*\n");
@@ -48,7 +48,7 @@ export async function missingSecrets<N extends string>(account: Account, worker:
  */
 export function secretValues(
   missing: OwnSecret[],
-  known: Known,
+  known: StoredSecrets,
   env: NodeJS.ProcessEnv,
 ): Partial<Record<OwnSecret, string>> {
   return Object.fromEntries(missing.map((name) => [name, env[name] || known[name] || MADE[name]()]));
@@ -76,7 +76,7 @@ export async function waitUntilOk(url: string, fetch: Fetch, { attempts = 60, pa
     }
     if (attempt < attempts) await new Promise((resolve) => setTimeout(resolve, pause));
   }
-  throw new Fault(
+  throw new CliFault(
     `The Worker is deployed, but ${url}/ok does not answer: ${reason}. See \`weir logs\`, then run again.`,
   );
 }

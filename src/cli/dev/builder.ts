@@ -4,16 +4,16 @@
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { writeBundle } from "../build.ts";
-import { keepBundle, type Kept } from "../bundle/packages.ts";
+import { keepBundle, type CachedBundle } from "../bundle/packages.ts";
 import { splitBundler } from "../bundle/split.ts";
-import { Fault } from "../console.ts";
+import { CliFault } from "../console.ts";
 import { MAIN } from "../project/package.ts";
 import { findProject, type Project } from "../project/project.ts";
 import { existsSync, type FSWatcher, watch } from "node:fs";
 import { dirname, join } from "node:path";
 
 /** What a build gives: with `fault`, `inputs` are the files to change. */
-interface Result extends Kept {
+interface Result extends CachedBundle {
   fault?: string;
 }
 
@@ -27,13 +27,13 @@ export class Builder {
   inputs: string[] = [];
 
   /** Writes the bundle. Throws a Fault with file, line and code frame for each error. */
-  async build(project: Project): Promise<Kept> {
+  async build(project: Project): Promise<CachedBundle> {
     clearTimeout(this.#timer);
     const child = (this.#child ??= this.#fork(project));
     try {
       const result = await readResult(child);
       this.inputs = result.inputs;
-      if (result.fault !== undefined) throw new Fault(result.fault);
+      if (result.fault !== undefined) throw new CliFault(result.fault);
       return result;
     } finally {
       this.#timer = setTimeout(() => this.stop(), IDLE_MS).unref();
@@ -60,7 +60,7 @@ export class Builder {
 
 async function readResult(child: ChildProcess): Promise<Result> {
   return new Promise((resolve, reject) => {
-    const ended = () => reject(new Fault("The bundler ended unexpectedly. Change a file to try again."));
+    const ended = () => reject(new CliFault("The bundler ended unexpectedly. Change a file to try again."));
     child.once("exit", ended);
     child.once("message", (result) => {
       child.off("exit", ended);
@@ -82,7 +82,7 @@ export async function run([dir = "."]: string[]): Promise<number> {
       keepBundle(project, bundled, made.inputs, began);
       return { inputs: made.inputs, warnings: bundled.warnings };
     } catch (error) {
-      if (!(error instanceof Fault)) throw error;
+      if (!(error instanceof CliFault)) throw error;
       return { fault: error.message, inputs: made.inputs, warnings: [] };
     }
   };

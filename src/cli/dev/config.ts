@@ -6,20 +6,20 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type * as Wrangler from "wrangler";
-import { Fault } from "../console.ts";
+import { CliFault } from "../console.ts";
 import { PACKAGE, VERSION, MIGRATIONS, packagedMigrations } from "../project/package.ts";
 import { type Project, writeWhole, type Environment } from "../project/project.ts";
 import { WRANGLER_CLI as WRANGLER, wranglerEnv } from "../wrangler.ts";
 import type { Json } from "miniflare";
-import type { Generated } from "../project/generate.ts";
+import type { GeneratedConfig } from "../project/generate.ts";
 import type { WranglerConfig } from "../project/wrangler-config.ts";
 import { convert, Log, LogLevel, newMiniflare } from "./modules.ts";
 
-export type Translated = Pick<Wrangler.Unstable_MiniflareWorkerOptions, "workerOptions" | "externalWorkers">;
+export type MiniflareConfig = Pick<Wrangler.Unstable_MiniflareWorkerOptions, "workerOptions" | "externalWorkers">;
 
 interface Note {
   digest: string;
-  options: Translated;
+  options: MiniflareConfig;
 }
 
 /** Run as a module of its own, since Wrangler takes 160 MB. What it prints goes elsewhere. */
@@ -36,7 +36,7 @@ writeFileSync(out, JSON.stringify({ workerOptions, externalWorkers }));
  *
  * @throws Fault with Wrangler's own words when it refuses the configuration.
  */
-export async function translateConfig({ weirDir }: Project, config: string): Promise<Translated> {
+export async function translateConfig({ weirDir }: Project, config: string): Promise<MiniflareConfig> {
   const text = readFileSync(config, "utf8");
   if (hasRemote(JSON.parse(text))) return translateRemote(config);
   const file = join(weirDir, "miniflare.json");
@@ -48,17 +48,17 @@ export async function translateConfig({ weirDir }: Project, config: string): Pro
   return options;
 }
 
-async function translate(config: string): Promise<Translated> {
+async function translate(config: string): Promise<MiniflareConfig> {
   const folder = mkdtempSync(join(tmpdir(), "weir-"));
   const out = join(folder, "options.json");
   const args = ["--no-warnings", "--eval", SCRIPT, WRANGLER, config, out];
   try {
     await new Promise<void>((resolve, reject) => {
       execFile(process.execPath, args, { cwd: folder, env: wranglerEnv() }, (error, _stdout, stderr) =>
-        error ? reject(new Fault(`Wrangler does not accept the configuration.\n${readReason(stderr)}`)) : resolve(),
+        error ? reject(new CliFault(`Wrangler does not accept the configuration.\n${readReason(stderr)}`)) : resolve(),
       );
     });
-    return JSON.parse(readFileSync(out, "utf8")) as Translated;
+    return JSON.parse(readFileSync(out, "utf8")) as MiniflareConfig;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -79,7 +79,7 @@ const hasRemote = (value: unknown): boolean =>
   ((value as { remote?: unknown }).remote === true || Object.values(value).some(hasRemote));
 
 /** Such bindings are reached through a connection that Wrangler keeps open in this process. */
-async function translateRemote(config: string): Promise<Translated> {
+async function translateRemote(config: string): Promise<MiniflareConfig> {
   Object.assign(process.env, wranglerEnv(), { CI: process.env.CI });
   const require = createRequire(join(PACKAGE, "package.json"));
   const wrangler = require("wrangler") as typeof Wrangler;
@@ -126,7 +126,7 @@ export interface LocalConfig {
  * Writes `.weir/wrangler.dev.json`: bindings without variables, and without the list of required secrets, which are
  * variables here.
  */
-export function localConfig(project: Project, { wrangler }: Generated, { variables }: Environment): LocalConfig {
+export function localConfig(project: Project, { wrangler }: GeneratedConfig, { variables }: Environment): LocalConfig {
   const {
     secrets: _secrets,
     vars,
@@ -193,7 +193,7 @@ export async function migrate(id: string, persistTo: string): Promise<void> {
     await apply(names, id, persistTo).catch(() => apply(names, id, persistTo));
   } catch (error) {
     const { message, cause } = error as Error;
-    throw new Fault(`The D1 migrations failed.\n${message}${cause instanceof Error ? `: ${cause.message}` : ""}`);
+    throw new CliFault(`The D1 migrations failed.\n${message}${cause instanceof Error ? `: ${cause.message}` : ""}`);
   }
   writeWhole(note, newest);
 }

@@ -8,15 +8,15 @@ import {
   type ServerResponse,
 } from "node:http";
 import { DIRECT } from "./entry.ts";
-import type { Translated } from "./config.ts";
-import { Fault } from "../console.ts";
+import type { MiniflareConfig } from "./config.ts";
+import { CliFault } from "../console.ts";
 import { Transform } from "node:stream";
 
 // Which requests go to the project's Worker itself. Otherwise three Workers of Miniflare pass each request and each answer on, to
 // find files of the page.
 
 /** What of a request decides where it goes. */
-export interface Addressed {
+export interface RoutedRequest {
   url?: string;
   headers: IncomingHttpHeaders;
 }
@@ -30,7 +30,7 @@ interface Assets {
 export const SOCKETS = [{ host: "127.0.0.1", port: 0, entrypoint: DIRECT }];
 
 /** Whether a request goes to the Worker without a search for a file (`run_worker_first`). */
-export function skipsAssets({ workerOptions }: Translated): (asked: Addressed) => boolean {
+export function skipsAssets({ workerOptions }: MiniflareConfig): (asked: RoutedRequest) => boolean {
   const { assets } = workerOptions as { assets?: Assets };
   const { user_worker: patterns = [], asset_worker: except = [] } = assets?.routerConfig?.static_routing ?? {};
   const rules = assets ? patterns : ["/*"];
@@ -105,7 +105,7 @@ export function knownHosts(names: string[]): Set<string> {
 function parseHost(name: string): string {
   const host = URL.parse(`http://${name.includes(":") && !name.startsWith("[") ? `[${name}]` : name}/`);
   if (!host?.hostname || host.pathname !== "/" || host.port || host.username)
-    throw new Fault(
+    throw new CliFault(
       `"${name}" is no host name. --host takes a name without scheme and port, such as my-tunnel.example.`,
     );
   return host.hostname;
@@ -183,7 +183,7 @@ export function withScript(): Transform {
 
 export interface Forwarding {
   /** Where the server answers this now; waits while it starts. Undefined when there is nothing to ask. */
-  target: (asked: Addressed) => Promise<string | undefined>;
+  target: (asked: RoutedRequest) => Promise<string | undefined>;
   /** Headers that each answer gets. */
   headers: () => OutgoingHttpHeaders;
   /** Answers where the server does not. */

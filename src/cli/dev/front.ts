@@ -6,8 +6,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { connect } from "node:net";
 import type { Duplex } from "node:stream";
-import { Fault } from "../console.ts";
-import type { Addressed } from "./forward.ts";
+import { CliFault } from "../console.ts";
+import type { RoutedRequest } from "./forward.ts";
 import { forward } from "./forward.ts";
 import { handshakeLines, isKnown, knownHosts, REFUSED } from "./forward.ts";
 import { DEV_SCRIPT, DEV_SCRIPT_PATH, EVENTS_PATH } from "./forward.ts";
@@ -17,7 +17,7 @@ export interface FrontOptions {
   /** Names besides those of this machine. */
   hosts?: string[];
   /** Where the server answers this now; waits while it starts. Undefined when there is nothing to ask. */
-  target: (asked: Addressed) => Promise<string | undefined>;
+  target: (asked: RoutedRequest) => Promise<string | undefined>;
   /** Gets a line for each request that has been answered. */
   onRequest: (line: string) => void;
 }
@@ -46,7 +46,9 @@ export class Front {
     await new Promise<void>((resolve, reject) => {
       this.#server.once("error", (error: NodeJS.ErrnoException) =>
         reject(
-          error.code === "EADDRINUSE" ? new Fault(`Port ${port} is taken. Choose another with --port or PORT.`) : error,
+          error.code === "EADDRINUSE"
+            ? new CliFault(`Port ${port} is taken. Choose another with --port or PORT.`)
+            : error,
         ),
       );
       this.#server.listen(port, "127.0.0.1", resolve);

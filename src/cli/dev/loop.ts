@@ -2,16 +2,16 @@
 import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { join, basename } from "node:path";
-import { Fault } from "../console.ts";
+import { CliFault } from "../console.ts";
 import { writeWhole, type Project, localEnvironment, findProject } from "../project/project.ts";
-import { stateFolder, type LocalConfig, localConfig, type Translated, translateConfig } from "./config.ts";
-import { type Kept, readKeptBundle } from "../bundle/packages.ts";
+import { stateFolder, type LocalConfig, localConfig, type MiniflareConfig, translateConfig } from "./config.ts";
+import { type CachedBundle, readKeptBundle } from "../bundle/packages.ts";
 import { generate } from "../project/generate.ts";
 import { writeSchemasApart } from "../schemas.ts";
 import { Builder, Watch } from "./builder.ts";
-import type { Addressed } from "./forward.ts";
+import type { RoutedRequest } from "./forward.ts";
 import { Front } from "./front.ts";
-import { sourcePlaces } from "./modules.ts";
+import { sourceLocations } from "./modules.ts";
 import { type Server, useScript } from "./server.ts";
 
 // The three lines that `weir dev` prints when it is ready.
@@ -39,12 +39,12 @@ export async function localKey(project: Project, url: string, adminKey: string):
   return key;
 }
 
-const toFault = async (answer: Response): Promise<Fault> => {
+const toFault = async (answer: Response): Promise<CliFault> => {
   const text = await answer.text();
   try {
-    return new Fault((JSON.parse(text) as { detail: string }).detail);
+    return new CliFault((JSON.parse(text) as { detail: string }).detail);
   } catch {
-    return new Fault(text);
+    return new CliFault(text);
   }
 };
 
@@ -154,7 +154,7 @@ export class Dev {
         await this.#round();
         this.#succeeded();
       } catch (error) {
-        if (!(error instanceof Fault)) throw error;
+        if (!(error instanceof CliFault)) throw error;
         this.#failed(error.message);
       }
     });
@@ -197,7 +197,7 @@ export class Dev {
     }
   }
 
-  async #bundle(project: Project): Promise<Kept> {
+  async #bundle(project: Project): Promise<CachedBundle> {
     try {
       return await this.#builder.build(project);
     } finally {
@@ -205,14 +205,14 @@ export class Dev {
     }
   }
 
-  async #serve(project: Project, { name, variables }: LocalConfig, options: Translated): Promise<void> {
+  async #serve(project: Project, { name, variables }: LocalConfig, options: MiniflareConfig): Promise<void> {
     const { trace, print, port } = this.#options;
     // Miniflare takes 0.2 seconds to load, in which the first build is under way.
     const [{ Server }, { readModules }] = await Promise.all([import("./server.ts"), import("./modules.ts")]);
     if (!this.#server) {
-      const inSources = sourcePlaces(project.root, project.weirDir);
+      const inSources = sourceLocations(project.root, project.weirDir);
       const onLine = (line: string) => print(inSources(stripColors(line)));
-      const onLost = (fault: Fault) => this.#lost.reject(fault);
+      const onLost = (fault: CliFault) => this.#lost.reject(fault);
       this.#server = new Server({ persistTo: stateFolder(project), onLine, trace, onLost });
     }
     if (this.#stopped) return;
@@ -250,7 +250,7 @@ export class Dev {
   }
 
   /** Where to send a request: waits for a server that starts, not for one that has no build to serve. */
-  async #target(asked: Addressed): Promise<string | undefined> {
+  async #target(asked: RoutedRequest): Promise<string | undefined> {
     const until = Date.now() + WAIT_MS;
     while (!this.#server?.url && !this.#error && !this.#stopped && Date.now() < until)
       await new Promise((resolve) => setTimeout(resolve, 25));
@@ -277,13 +277,13 @@ const settle = <T>(promise: Promise<T>): Promise<() => T> =>
     },
   );
 
-async function migrateBy(translation: Promise<() => Translated>, state: string): Promise<void> {
+async function migrateBy(translation: Promise<() => MiniflareConfig>, state: string): Promise<void> {
   const { migrate } = await import("./config.ts");
   return migrate(databaseName((await translation)()), state);
 }
 
 /** The name by which Miniflare knows Weir's database. */
-function databaseName({ workerOptions: { d1Databases = {} } }: Translated): string {
+function databaseName({ workerOptions: { d1Databases = {} } }: MiniflareConfig): string {
   const { DB } = d1Databases as Record<string, string | { id: string }>;
   return typeof DB === "object" ? DB.id : (DB ?? "DB");
 }

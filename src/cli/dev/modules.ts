@@ -72,7 +72,7 @@ export function readModules({ weirDir }: Project): Modules {
 }
 
 /** Answers workerd, which requests each module that its configuration does not have: the bundle, by any number, and the packages. */
-export function answerModule({ url }: Request, { root, bundle, packages }: Modules): Answer {
+export function serveModule({ url }: Request, { root, bundle, packages }: Modules): Answer {
   const name = new URL(url).searchParams.get("specifier")?.replace(/^\//, "") ?? "";
   if (name === PACKAGES && existsSync(packages))
     return new Response(Readable.toWeb(createReadStream(packages)) as ConstructorParameters<typeof Response>[0]);
@@ -85,10 +85,10 @@ export function answerModule({ url }: Request, { root, bundle, packages }: Modul
 
 /** Lines before and after the one that is shown. */
 const AROUND = 2;
-const PLACE = /file:\/\/[^\s()]*\/build\/(?:\.\/)?(bundle|packages)\.mjs:(\d+):(\d+)/g;
+const LOCATION = /file:\/\/[^\s()]*\/build\/(?:\.\/)?(bundle|packages)\.mjs:(\d+):(\d+)/g;
 
 /** Gives a text with places of the bundle as places of the sources, and the lines around the first of the project's own. */
-export function sourcePlaces(root: string, weirDir: string): (text: string) => string {
+export function sourceLocations(root: string, weirDir: string): (text: string) => string {
   const known = new Map<string, { time: number; map: SourceMap }>();
 
   const current = (file: string): SourceMap | undefined => {
@@ -107,7 +107,7 @@ export function sourcePlaces(root: string, weirDir: string): (text: string) => s
 
   return (text) => {
     let frame = "";
-    const mapped = text.replace(PLACE, (place, module: string, line: string, column: string) => {
+    const mapped = text.replace(LOCATION, (place, module: string, line: string, column: string) => {
       const entry = current(maps[module] ?? "")?.findEntry(Number(line) - 1, Number(column) - 1);
       if (!entry || !("originalSource" in entry)) return place;
       const source = resolve(weirDir, entry.originalSource);

@@ -1,13 +1,13 @@
 /** The project's Worker on Miniflare: one workerd below this process. */
-import { Log, LogLevel, convert, newMiniflare, answerModule, type Module, type Modules } from "./modules.ts";
+import { Log, LogLevel, convert, newMiniflare, serveModule, type Module, type Modules } from "./modules.ts";
 import { createHash, randomUUID } from "node:crypto";
 import { readFileSync, statSync, chmodSync } from "node:fs";
 import { join } from "node:path";
 import type { Json, Miniflare, MiniflareOptions } from "miniflare";
-import { Fault } from "../console.ts";
-import { type Addressed, skipsAssets, SOCKETS } from "./forward.ts";
+import { CliFault } from "../console.ts";
+import { type RoutedRequest, skipsAssets, SOCKETS } from "./forward.ts";
 import { DIRECT, isReplaceable, plainEntry, replaceableEntry, replaceBundle } from "./entry.ts";
-import { dataIn, type Translated } from "./config.ts";
+import { dataIn, type MiniflareConfig } from "./config.ts";
 import { createRequire } from "node:module";
 import { PACKAGE } from "../project/package.ts";
 import { writeWhole } from "../project/project.ts";
@@ -69,22 +69,22 @@ interface Options {
   /** Gets each line of Miniflare's own. */
   trace: (line: string) => void;
   /** workerd has ended too often, or cannot be started again. */
-  onLost: (fault: Fault) => void;
+  onLost: (fault: CliFault) => void;
 }
 
 /** The most times that workerd may end by itself within `WITHIN_MS`. Miniflare starts it again each time. */
-const MOST_ENDS = 5;
+const MAX_ENDS = 5;
 const WITHIN_MS = 60_000;
 
-export interface Served {
+export interface ServedBundle {
   name: string;
-  translated: Translated;
+  translated: MiniflareConfig;
   variables: Record<string, Json>;
   modules: Modules;
 }
 
 /** Bundles that have been replaced stay in memory: with more than this, in characters, workerd starts again. */
-const MOST_REPLACED = 32_000_000;
+const MAX_REPLACED = 32_000_000;
 
 export class Server {
   readonly #options: Options;
@@ -104,7 +104,7 @@ export class Server {
   url: string | undefined;
   /** The address of the Worker's own socket, and which requests it gets. */
   #direct = "";
-  #isDirect: (asked: Addressed) => boolean = () => false;
+  #isDirect: (asked: RoutedRequest) => boolean = () => false;
 
   constructor(options: Options) {
     this.#options = options;
@@ -112,7 +112,7 @@ export class Server {
   }
 
   /** Serves this, if it is not what is served already. Throws a Fault when it cannot be loaded. */
-  async serve(served: Served): Promise<void> {
+  async serve(served: ServedBundle): Promise<void> {
     const bundle = readFileSync(served.modules.bundle, "utf8");
     const rest = digestServed(served);
     if (this.#stopping || (rest === this.#rest && bundle === this.#bundle)) return;
@@ -123,14 +123,14 @@ export class Server {
   }
 
   /** Replaces the bundle in the running workerd. False where that is not possible. */
-  async #replace({ modules }: Served, { length }: string): Promise<boolean> {
+  async #replace({ modules }: ServedBundle, { length }: string): Promise<boolean> {
     if (this.url === undefined || !canReplace(modules)) return false;
     this.#replaced.times += 1;
     this.#replaced.length += length;
-    return this.#replaced.length <= MOST_REPLACED && replaceBundle(this.#direct, this.#secret, this.#replaced.times);
+    return this.#replaced.length <= MAX_REPLACED && replaceBundle(this.#direct, this.#secret, this.#replaced.times);
   }
 
-  async #start(served: Served): Promise<void> {
+  async #start(served: ServedBundle): Promise<void> {
     const options = this.#miniflareOptions(served);
     this.url = undefined;
     this.#replaced = { times: 0, length: 0 };
@@ -148,12 +148,12 @@ export class Server {
       this.#miniflare = undefined;
       this.#rest = "";
       await failed?.dispose().catch(() => undefined);
-      if (!this.#stopping) throw new Fault(lastWords(this.#log, error as Error));
+      if (!this.#stopping) throw new CliFault(lastWords(this.#log, error as Error));
     }
   }
 
   /** Where a request goes once workerd runs: after it has ended, Miniflare starts it again. Undefined when it cannot. */
-  async addressFor(asked: Addressed): Promise<string | undefined> {
+  async addressFor(asked: RoutedRequest): Promise<string | undefined> {
     await this.#miniflare?.ready.catch(() => undefined);
     return this.url && this.#isDirect(asked) ? this.#direct : this.url;
   }
@@ -161,7 +161,7 @@ export class Server {
   #restarted(): void {
     const now = Date.now();
     this.#ends = [...this.#ends.filter((time) => time > now - WITHIN_MS), now];
-    if (this.#ends.length >= MOST_ENDS) return this.#lose(new Error("workerd ended."));
+    if (this.#ends.length >= MAX_ENDS) return this.#lose(new Error("workerd ended."));
     this.#options.onLine("The server ended unexpectedly. It has been started again.");
   }
 
@@ -169,7 +169,9 @@ export class Server {
     // While Miniflare gets other options, `serve` reports why it cannot start.
     if (this.#stopping || this.url === undefined) return;
     this.url = undefined;
-    this.#options.onLost(new Fault(`The server ended and cannot be kept running.\n\n${lastWords(this.#log, error)}`));
+    this.#options.onLost(
+      new CliFault(`The server ended and cannot be kept running.\n\n${lastWords(this.#log, error)}`),
+    );
   }
 
   async stop(): Promise<void> {
@@ -178,7 +180,7 @@ export class Server {
     await this.#miniflare?.dispose().catch(() => undefined);
   }
 
-  #miniflareOptions({ name, translated, variables, modules }: Served): MiniflareOptions {
+  #miniflareOptions({ name, translated, variables, modules }: ServedBundle): MiniflareOptions {
     const { modulesRules: _, ...rest } = translated.workerOptions;
     // What is given as a module is copied for each 4 KB of the configuration, which takes a second for 8 MB.
     const options = { ...rest, unsafeUseModuleFallbackService: true };
@@ -203,7 +205,7 @@ export class Server {
         ],
         unsafeTriggerHandlers: true,
         logRequests: false,
-        unsafeModuleFallbackService: (request) => answerModule(request, modules),
+        unsafeModuleFallbackService: (request) => serveModule(request, modules),
       }),
       host: "127.0.0.1",
       port: 0,
@@ -225,7 +227,11 @@ export class Server {
 const canReplace = ({ isSplit, exports }: Modules): boolean => isSplit && isReplaceable(exports);
 
 /** Of everything but the bundle. */
-function digestServed({ translated, variables, modules: { exports, isSplit, packages, others } }: Served): string {
+function digestServed({
+  translated,
+  variables,
+  modules: { exports, isSplit, packages, others },
+}: ServedBundle): string {
   const { mtimeMs, size } = statSync(packages, { throwIfNoEntry: false }) ?? {};
   const hash = createHash("sha256").update(
     JSON.stringify([translated, variables, exports, isSplit, isSplit && [mtimeMs, size]]),

@@ -1,6 +1,6 @@
 /** Writes `.weir/worker.ts` and `.weir/wrangler.json` from langgraph.json and the project's own wrangler configuration. */
 import { createHash } from "node:crypto";
-import { Fault } from "../console.ts";
+import { CliFault } from "../console.ts";
 import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { MODULE_RULES } from "../bundle/bundle.ts";
@@ -18,7 +18,7 @@ import {
 // What a deployment has in its Cloudflare account: every name is made of the Worker's name.
 
 /** Bindings of Weir to the names of what is bound. Rate limits are identified by numbers, as text. */
-export interface Resources {
+export interface WorkerResources {
   worker: string;
   databases: { DB: string };
   buckets: { BLOBS: string; EXPORTS_BUCKET: string };
@@ -29,7 +29,7 @@ export interface Resources {
 }
 
 /** Names of buckets and queues have at most 63 characters; `-exports` is the longest suffix. */
-const LONGEST = 63 - "-exports".length;
+const MAX_NAME_LENGTH = 63 - "-exports".length;
 const NAME = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/;
 
 /**
@@ -39,17 +39,17 @@ const NAME = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/;
  *
  * @throws Fault with a sentence for the terminal, when R2 and Queues do not accept names made of this one.
  */
-export function nameResources(name: string, env?: string): Resources {
+export function nameResources(name: string, env?: string): WorkerResources {
   const worker = env ? `${name}-${env}` : name;
   if (!NAME.test(worker)) {
-    throw new Fault(
+    throw new CliFault(
       `"${worker}" cannot name a deployment: use lower-case letters, digits and hyphens, with a letter or digit at both ends. ` +
         'Set "name" in wrangler.jsonc.',
     );
   }
-  if (worker.length > LONGEST) {
-    throw new Fault(
-      `"${worker}" cannot name a deployment: it has ${worker.length} characters, and the most is ${LONGEST}. ` +
+  if (worker.length > MAX_NAME_LENGTH) {
+    throw new CliFault(
+      `"${worker}" cannot name a deployment: it has ${worker.length} characters, and the most is ${MAX_NAME_LENGTH}. ` +
         'Set a shorter "name" in wrangler.jsonc.',
     );
   }
@@ -73,7 +73,7 @@ function rateLimitIds(worker: string): (n: 1 | 2 | 3) => string {
   return (n) => String(hash * 4 + n);
 }
 
-export interface Generated {
+export interface GeneratedConfig {
   wranglerPath: string;
   wrangler: WranglerConfig;
   /** A sentence for each key that has no effect, and for each choice that the user should know about. */
@@ -96,15 +96,15 @@ function readName(root: string): string {
 }
 
 interface Base extends WranglerConfig {
-  d1_databases: { binding: keyof Resources["databases"] }[];
-  r2_buckets: { binding: keyof Resources["buckets"]; bucket_name?: string }[];
-  queues: { producers: { binding: keyof Resources["queues"]; queue: string }[]; consumers: { queue: string }[] };
-  ratelimits: { name: keyof Resources["rateLimits"] }[];
+  d1_databases: { binding: keyof WorkerResources["databases"] }[];
+  r2_buckets: { binding: keyof WorkerResources["buckets"]; bucket_name?: string }[];
+  queues: { producers: { binding: keyof WorkerResources["queues"]; queue: string }[]; consumers: { queue: string }[] };
+  ratelimits: { name: keyof WorkerResources["rateLimits"] }[];
   assets: { run_worker_first: string[] };
 }
 
 /** The deployment's resources. The variable follows the bucket that the project's configuration gives to the binding. */
-function resourcesFor(name: string, theirs: WranglerConfig): Resources {
+function resourcesFor(name: string, theirs: WranglerConfig): WorkerResources {
   const resources = nameResources(name);
   const { r2_buckets = [] } = theirs as { r2_buckets?: Base["r2_buckets"] };
   const given = r2_buckets.find(({ binding }) => binding === "EXPORTS_BUCKET")?.bucket_name;
@@ -139,7 +139,7 @@ const migrationsFolder = (database: { binding?: string }, folder: string): objec
   database.binding === "DB" ? { migrations_dir: posix(folder, MIGRATIONS) } : {};
 
 /** Weir's own configuration, with resources named after the deployment. */
-function ownConfig(project: Project, { worker: name, databases, buckets, queues, rateLimits, vars }: Resources) {
+function ownConfig(project: Project, { worker: name, databases, buckets, queues, rateLimits, vars }: WorkerResources) {
   const base = readWranglerFile(BASE_CONFIG) as Base;
   const { producers, consumers } = base.queues;
   const queueName = (named: string) => queues[producers.find(({ queue }) => queue === named)?.binding as "EXPORTS"];
@@ -170,7 +170,7 @@ function isEjected(root: string, main: string | undefined): boolean {
  * Generates the worker and its configuration. `env` is an environment of the project's wrangler configuration, which is
  * flattened: a generated configuration has no environments. Throws a Fault for errors that the project must fix.
  */
-export async function generate(project: Project, { env }: { env?: string } = {}): Promise<Generated> {
+export async function generate(project: Project, { env }: { env?: string } = {}): Promise<GeneratedConfig> {
   const { root, weirDir } = project;
   const file = findWranglerFile(root);
   const theirs = file ? flattenEnvironment(readWranglerFile(file), env, basename(file)) : {};

@@ -11,7 +11,7 @@ import {
 } from "../../config.ts";
 import { Budgets } from "../../limits/budgets/rule.ts";
 import { FlowRules } from "../../limits/flow/rule.ts";
-import { Fault } from "../console.ts";
+import { CliFault } from "../console.ts";
 
 const Count = v.optional(v.pipe(v.number(), v.integer(), v.minValue(1)));
 
@@ -166,10 +166,10 @@ export function readLanggraphJson(text: string, file: string): { config: Langgra
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new Fault(`${file}: ${(error as Error).message}`);
+    throw new CliFault(`${file}: ${(error as Error).message}`);
   }
   const result = v.safeParse(LanggraphConfig, value);
-  if (!result.success) throw new Fault(`${name}: ${result.issues.map(describeIssue).join("; ")}.`);
+  if (!result.success) throw new CliFault(`${name}: ${result.issues.map(describeIssue).join("; ")}.`);
   refusePython(result.output);
   return { config: result.output, warnings: findWarnings(value as Record<string, unknown>) };
 }
@@ -192,20 +192,20 @@ export function namedCode({ graphs, auth, http, evaluators = {} }: LanggraphConf
 function refusePython(config: LanggraphConfig): void {
   for (const [key, spec] of namedCode(config))
     if (/\.py(:|$)/.test(spec))
-      throw new Fault(
+      throw new CliFault(
         `langgraph.json: "${key}" is "${spec}", which is Python. Weir runs LangGraph.js only: a graph runs inside a Worker, ` +
           "and LangGraph for Python needs a process and native packages that a Worker does not have. Serve it with " +
           "`langgraph dev`, remove it here, and call it from a graph with RemoteGraph of @langchain/langgraph/remote.",
       );
 }
 
-export interface Spec {
+export interface CodeSpec {
   file: string;
   name: string;
 }
 
 /** `<file>:<export>` as its two parts. A Windows path may hold one more colon. */
-export function splitSpec(spec: string): Spec {
+export function splitCodeSpec(spec: string): CodeSpec {
   const at = spec.lastIndexOf(":");
   return at < 2 ? { file: spec, name: "default" } : { file: spec.slice(0, at), name: spec.slice(at + 1) || "default" };
 }

@@ -1,7 +1,7 @@
 /** The variables of a project: `env` of langgraph.json, `.dev.vars`, and on this machine some of the shell's. */
 import { existsSync, readFileSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve, relative, basename } from "node:path";
-import { Fault } from "../console.ts";
+import { CliFault } from "../console.ts";
 import { type LanggraphConfig, readLanggraphJson } from "./langgraph-json.ts";
 import { parseEnv } from "node:util";
 
@@ -32,7 +32,7 @@ function fileAbove(folder: string): string | undefined {
 export async function findProject(dir: string): Promise<Project> {
   const file = fileAbove(resolve(dir));
   if (!file)
-    throw new Fault(
+    throw new CliFault(
       `There is no langgraph.json in ${resolve(dir)} or above it. Create one that names the graphs: ` +
         '{"graphs": {"agent": "./src/agent.ts:graph"}}. For a new project run: npm create weir my-agent',
     );
@@ -69,7 +69,7 @@ export function readEnvironment(
   if (Array.isArray(env)) {
     const missing = env.filter((name) => shell[name] === undefined);
     if (missing.length > 0)
-      throw new Fault(`langgraph.json: "env" names ${missing.join(", ")}, which the shell does not set.`);
+      throw new CliFault(`langgraph.json: "env" names ${missing.join(", ")}, which the shell does not set.`);
     return { variables: Object.fromEntries(env.map((name) => [name, shell[name] ?? ""])), files: [], warnings: [] };
   }
   if (typeof env === "object") {

@@ -1,8 +1,8 @@
 /** The source of the generated worker. Short and readable: `weir eject` makes it the project's. */
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { Fault } from "../console.ts";
-import { splitSpec, type Spec, toServerConfig } from "./langgraph-json.ts";
+import { CliFault } from "../console.ts";
+import { splitCodeSpec, type CodeSpec, toServerConfig } from "./langgraph-json.ts";
 import { NAME } from "./package.ts";
 import { posix } from "./project.ts";
 import { type Project, schemasFile } from "./project.ts";
@@ -10,10 +10,10 @@ import { type Project, schemasFile } from "./project.ts";
 const HEADER = "// Generated from langgraph.json by weir on each build. `weir eject` makes it yours.";
 
 /** `lazy("./src/agent.ts:graph", () => import("../src/agent.ts"))` as seen from a file in `folder`. */
-function lazyImport(project: Project, folder: string, key: string, spec: string | Spec, query = ""): string {
-  const { file, name } = typeof spec === "string" ? splitSpec(spec) : spec;
+function lazyImport(project: Project, folder: string, key: string, spec: string | CodeSpec, query = ""): string {
+  const { file, name } = typeof spec === "string" ? splitCodeSpec(spec) : spec;
   const path = resolve(project.root, file);
-  if (!existsSync(path)) throw new Fault(`langgraph.json: "${key}" names ${file}, which does not exist.`);
+  if (!existsSync(path)) throw new CliFault(`langgraph.json: "${key}" names ${file}, which does not exist.`);
   return `lazy(${JSON.stringify(`${file}:${name}`)}, () => import(${JSON.stringify(specifier(folder, path) + query)}))`;
 }
 
@@ -51,7 +51,7 @@ function embeddings(project: Project, folder: string, embed: string): string {
   if (isPath(embed)) return lazyImport(project, folder, "store.index.embed", embed);
   const provider = embed.split(":")[0] ?? "";
   if (!embed.includes(":"))
-    throw new Fault(
+    throw new CliFault(
       `langgraph.json: "store.index.embed" is "${embed}". Expected "<provider>:<model>" or "<file>:<export>".`,
     );
   if (provider === WORKERS_AI) return `workersAiEmbeddings(${JSON.stringify(embed.slice(WORKERS_AI.length + 1))})`;

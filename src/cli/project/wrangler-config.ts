@@ -3,7 +3,7 @@ import type { Json } from "../../lib/json.ts";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse as parseToml } from "smol-toml";
-import { Fault } from "../console.ts";
+import { CliFault } from "../console.ts";
 
 // Reads a wrangler configuration: TOML, or JSON with comments.
 
@@ -27,7 +27,7 @@ export function readWranglerFile(file: string): WranglerConfig {
   try {
     return (file.endsWith(".toml") ? parseToml(text) : JSON.parse(withoutComments(text))) as WranglerConfig;
   } catch (error) {
-    throw new Fault(`${file}: ${(error as Error).message}`);
+    throw new CliFault(`${file}: ${(error as Error).message}`);
   }
 }
 
@@ -126,7 +126,7 @@ export function flattenEnvironment(config: WranglerConfig, env: string | undefin
   const own = environments[env];
   if (!own) {
     const names = Object.keys(environments).join(", ") || "none";
-    throw new Fault(`${file} has no environment "${env}". It has: ${names}.`);
+    throw new CliFault(`${file} has no environment "${env}". It has: ${names}.`);
   }
   const inherited = Object.fromEntries(Object.entries(top).filter(([key]) => !PER_ENVIRONMENT.has(key)));
   return { ...inherited, ...own, name: own.name ?? (top.name && `${top.name}-${env}`) };
@@ -147,7 +147,7 @@ export function joinConfigs(ours: WranglerConfig, theirs: WranglerConfig, file: 
     else if (key === "compatibility_flags") result[key] = [...new Set([...(ours[key] ?? []), ...(value as string[])])];
     else if (key === "exports" || key === "vars") result[key] = unique(ours[key], value, key, file);
     else if (key === "migrations" && ours.exports)
-      throw new Fault(
+      throw new CliFault(
         `${file}: "migrations" cannot be joined with Weir's "exports". Declare your Durable Objects in "exports".`,
       );
     else if (isObject(value) && isObject(ours[key])) result[key] = { ...ours[key], ...value };
@@ -156,13 +156,13 @@ export function joinConfigs(ours: WranglerConfig, theirs: WranglerConfig, file: 
   return result;
 }
 
-interface Place {
+interface BindingLocation {
   key: string;
   by: string;
   file: string;
 }
 
-function joinLists(ours: unknown, theirs: unknown, { key, by, file }: Place): Json[] {
+function joinLists(ours: unknown, theirs: unknown, { key, by, file }: BindingLocation): Json[] {
   const result = [...((ours ?? []) as Json[])];
   for (const entry of theirs as Json[]) {
     const at = result.findIndex((one) => one[by] === entry[by]);
@@ -170,7 +170,7 @@ function joinLists(ours: unknown, theirs: unknown, { key, by, file }: Place): Js
     else {
       const foreign = Object.keys(entry).filter((name) => name !== by && !RESOURCE.includes(name));
       if (foreign.length > 0)
-        throw new Fault(
+        throw new CliFault(
           `${file}: "${key}" has an entry "${String(entry[by])}", which is a binding of Weir's. It may name the resource (${RESOURCE.slice(0, 4).join(", ")}), but not set ${foreign.join(", ")}. Rename your binding if you mean another one.`,
         );
       result[at] = { ...result[at], ...entry };
@@ -206,7 +206,7 @@ function followProducers(ours: unknown, queues: Json): Json {
 function collisions(ours: Json[], theirs: Json[], by: string, key: string, file: string): Json[] {
   for (const entry of theirs)
     if (ours.some((one) => one[by] === entry[by]))
-      throw new Fault(`${file}: "${key}" has an entry "${String(entry[by])}", which Weir has too. Rename yours.`);
+      throw new CliFault(`${file}: "${key}" has an entry "${String(entry[by])}", which Weir has too. Rename yours.`);
   return [...ours, ...theirs];
 }
 
@@ -214,7 +214,7 @@ function unique(ours: unknown, theirs: unknown, key: string, file: string): Json
   const [left, right] = [(ours ?? {}) as Json, theirs as Json];
   // A variable of Weir's may be given another value; a class may not be replaced.
   const both = key === "vars" ? undefined : Object.keys(right).find((name) => Object.hasOwn(left, name));
-  if (both) throw new Fault(`${file}: "${key}" has an entry "${both}", which Weir has too. Rename yours.`);
+  if (both) throw new CliFault(`${file}: "${key}" has an entry "${both}", which Weir has too. Rename yours.`);
   return { ...left, ...right };
 }
 

@@ -21,7 +21,7 @@ import {
   findDestination,
   insertDestination,
   listDestinations,
-  MOST_DESTINATIONS,
+  MAX_DESTINATIONS,
   updateCredentials,
 } from "./store.ts";
 import { boundBucket, type DestinationCredentials, type OpenDestination, storeWorld, testDestination } from "./open.ts";
@@ -122,7 +122,7 @@ export const destinations = new Hono<App>()
         updatedAt: now,
       };
       if (!(await insertDestination(db, row)))
-        throw new Problem(409, `A workspace has at most ${MOST_DESTINATIONS} destinations. Delete one first.`);
+        throw new Problem(409, `A workspace has at most ${MAX_DESTINATIONS} destinations. Delete one first.`);
       await audit(c, {
         action: "destination.created",
         targetId: id,

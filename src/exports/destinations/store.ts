@@ -10,16 +10,16 @@ import { logError } from "../../lib/log.ts";
 import type { DestinationCredentials, OpenDestination } from "./open.ts";
 import { StoreError } from "../s3/errors.ts";
 import type { ObjectStore } from "../s3/store.ts";
-import type { Deps } from "../deps.ts";
+import type { ExportDeps } from "../deps.ts";
 
 export type DestinationRow = typeof exportDestinations.$inferSelect;
 
-export const MOST_DESTINATIONS = 100;
+export const MAX_DESTINATIONS = 100;
 
 /** Inserts a destination. False when the workspace has as many as it may have. */
 export async function insertDestination(db: Database, row: DestinationRow): Promise<boolean> {
   const mine = eq(exportDestinations.workspaceId, row.workspaceId);
-  return insertBelow(db, exportDestinations, row, mine, MOST_DESTINATIONS);
+  return insertBelow(db, exportDestinations, row, mine, MAX_DESTINATIONS);
 }
 
 export async function findDestination(
@@ -105,7 +105,7 @@ export async function openCredentials(db: Database, keys: KeySource, row: Destin
 
 /** @throws StoreError, permanent, when the destination is deleted or its credentials cannot be read. */
 export async function openDestination(
-  deps: Deps,
+  deps: ExportDeps,
   job: ExportRow,
 ): Promise<{ destination: OpenDestination; store: ObjectStore }> {
   const row = await findDestination(deps.db, job.workspaceId, job.destinationId);

@@ -193,7 +193,7 @@ export async function* allRuns(db: Database, exportId: string, late: boolean) {
 /** Windows that ended longer ago than this are not checked. Microseconds. */
 const LATE_FOR = 30 * DAY_MICROS;
 /** The most partitions that the status of one export asks. */
-const MOST_ASKED = 100;
+const MAX_ASKED = 100;
 
 export interface LateDay extends Omit<PlannedRun, "id"> {
   since: SeenWindow[];
@@ -277,5 +277,5 @@ export async function changedWindows(db: Database, exportId: string) {
       r.end_time AS endTime
     FROM export_runs r ${PARTITIONS}
     WHERE r.export_id = ${exportId} AND r.late = 0 AND r.seen IS NOT NULL AND p.changes > ${SEEN}
-    LIMIT ${MOST_ASKED}`);
+    LIMIT ${MAX_ASKED}`);
 }

@@ -7,12 +7,12 @@ import { statusesBefore, OPEN } from "../store.ts";
 import type { ExportRunRow } from "../store.ts";
 
 /** The right to write: the run, and the epoch under which it was claimed. */
-export type Claim = Pick<ExportRunRow, "id" | "epoch">;
+export type ExportLease = Pick<ExportRunRow, "id" | "epoch">;
 
 const exportIs = (status: "RUNNING") =>
   sql`EXISTS (SELECT 1 FROM ${bulkExports} WHERE ${bulkExports.id} = ${exportRuns.exportId} AND ${bulkExports.status} = ${status})`;
 
-const isHeld = ({ id, epoch }: Claim) =>
+const holdsLease = ({ id, epoch }: ExportLease) =>
   and(eq(exportRuns.id, id), eq(exportRuns.epoch, epoch), eq(exportRuns.status, "RUNNING"));
 
 const hasNoLease = (now: number) => or(isNull(exportRuns.leaseUntil), lte(exportRuns.leaseUntil, now));
@@ -25,19 +25,19 @@ export const INTERRUPTED = "Interrupted: the worker ended before the work was do
  * means that the previous owner stopped. This counts as a failed attempt, so that a run cannot crash its worker without
  * limit.
  */
-export async function claimRun(db: Database, id: string, now: number, until: number) {
-  return claim(db, eq(exportRuns.id, id), now, until);
+export async function leaseRun(db: Database, id: string, now: number, until: number) {
+  return takeLease(db, eq(exportRuns.id, id), now, until);
 }
 
 /** Claims the next run of an export that has no owner. */
-export async function claimNextRun(db: Database, exportId: string, now: number, until: number) {
+export async function leaseNextRun(db: Database, exportId: string, now: number, until: number) {
   const next = sql`(SELECT r.id FROM export_runs r
     WHERE r.export_id = ${exportId} AND r.status = 'CREATED' AND r.lease_until IS NULL AND r.next_attempt_at <= ${now}
     ORDER BY r.day, r.project_id LIMIT 1)`;
-  return claim(db, eq(exportRuns.id, next), now, until);
+  return takeLease(db, eq(exportRuns.id, next), now, until);
 }
 
-async function claim(db: Database, wanted: SQL, now: number, until: number) {
+async function takeLease(db: Database, wanted: SQL, now: number, until: number) {
   const { leaseUntil, errors, retryNumber, epoch } = exportRuns;
   return db
     .update(exportRuns)
@@ -64,7 +64,7 @@ async function claim(db: Database, wanted: SQL, now: number, until: number) {
 }
 
 /** Takes a run that has ended with an upload still open, to clear it away. */
-export async function claimRemains(db: Database, id: string, now: number, until: number) {
+export async function leaseRemains(db: Database, id: string, now: number, until: number) {
   return db
     .update(exportRuns)
     .set({ leaseUntil: until, epoch: sql`${exportRuns.epoch} + 1` })
@@ -80,7 +80,7 @@ export async function claimRemains(db: Database, id: string, now: number, until:
     .get();
 }
 
-export async function forgetRemains(db: Database, { id, epoch }: Claim): Promise<void> {
+export async function forgetRemains(db: Database, { id, epoch }: ExportLease): Promise<void> {
   await db
     .update(exportRuns)
     .set({ pending: null, leaseUntil: null })
@@ -90,19 +90,19 @@ export async function forgetRemains(db: Database, { id, epoch }: Claim): Promise
 /** Keeps the lease, and notes what is being uploaded. False when the run was taken, cancelled or timed out. */
 export async function renewLease(
   db: Database,
-  claim: Claim,
+  lease: ExportLease,
   until: number,
   pending?: PendingUpload | null,
 ): Promise<boolean> {
   const kept = await db
     .update(exportRuns)
     .set({ leaseUntil: until, ...(pending === undefined ? {} : { pending }) })
-    .where(isHeld(claim))
+    .where(holdsLease(lease))
     .returning({ id: exportRuns.id });
   return kept.length > 0;
 }
 
-export interface Commit {
+export interface SliceCommit {
   /** Where the next slice begins. */
   shard: number;
   cursor: ExportCursor | null;
@@ -116,7 +116,7 @@ export interface Commit {
 }
 
 /** The commit point of a slice: cursor, file, counts and status in one statement. False when the lease is lost. */
-export async function commitSlice(db: Database, claim: Claim, commit: Commit) {
+export async function commitSlice(db: Database, lease: ExportLease, commit: SliceCommit) {
   const { shard, cursor, seen, file, status, now, until } = commit;
   const kept = await db
     .update(exportRuns)
@@ -133,20 +133,20 @@ export async function commitSlice(db: Database, claim: Claim, commit: Commit) {
       pending: null,
       updatedAt: now,
     })
-    .where(and(isHeld(claim), inArray(exportRuns.status, statusesBefore("COMPLETED"))))
+    .where(and(holdsLease(lease), inArray(exportRuns.status, statusesBefore("COMPLETED"))))
     .returning({ id: exportRuns.id });
   return kept.length > 0;
 }
 
 /** Lets the run go for its next message. */
-export async function releaseLease(db: Database, claim: Claim, now: number): Promise<void> {
-  await db.update(exportRuns).set({ leaseUntil: null, sentAt: now }).where(isHeld(claim));
+export async function releaseLease(db: Database, lease: ExportLease, now: number): Promise<void> {
+  await db.update(exportRuns).set({ leaseUntil: null, sentAt: now }).where(holdsLease(lease));
 }
 
 /** Notes a failed attempt; the next may begin at `nextAttemptAt`. */
 export async function noteRetry(
   db: Database,
-  claim: Claim,
+  lease: ExportLease,
   { reason, now, nextAttemptAt }: { reason: string; now: number; nextAttemptAt: number },
 ): Promise<void> {
   await db
@@ -159,7 +159,7 @@ export async function noteRetry(
       nextAttemptAt,
       updatedAt: now,
     })
-    .where(isHeld(claim));
+    .where(holdsLease(lease));
 }
 
 /** Ends a run, and with it its export and the export's other open runs. */
@@ -173,7 +173,7 @@ export async function failRun(db: Database, run: ExportRunRow, reason: string, n
     db
       .update(exportRuns)
       .set({ ...ended, status: "FAILED", errors: withError(reason), leaseUntil: null })
-      .where(isHeld(run)),
+      .where(holdsLease(run)),
     db
       .update(bulkExports)
       .set({ ...ended, status: "FAILED", error: reason })

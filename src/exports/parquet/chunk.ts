@@ -2,7 +2,7 @@
 import type { ColumnChunk, CompressionCodec, SchemaElement } from "hyparquet";
 import type { Writer } from "hyparquet-writer";
 import { writePageHeader } from "hyparquet-writer/src/datapage.js";
-import type { Encoded } from "./encode.ts";
+import type { EncodedColumn } from "./encode.ts";
 import { createBloomFilter } from "hyparquet-writer/src/bloom.js";
 import xxhash from "xxhash-wasm";
 import type { XXHashAPI } from "xxhash-wasm";
@@ -18,7 +18,7 @@ export interface ChunkColumn {
   compress: (bytes: Uint8Array) => Uint8Array;
 }
 
-export function writeChunk(sink: Writer, column: ChunkColumn, encoded: Encoded): ColumnChunk {
+export function writeChunk(sink: Writer, column: ChunkColumn, encoded: EncodedColumn): ColumnChunk {
   const { element, path, codec } = column;
   if (!element.type) throw new Error(`column ${path.join(".")} has no type`);
   const start = sink.offset;
@@ -51,7 +51,7 @@ export function writeChunk(sink: Writer, column: ChunkColumn, encoded: Encoded):
 function writeDictionary(
   sink: Writer,
   { compress }: ChunkColumn,
-  { bytes, count }: NonNullable<Encoded["dictionary"]>,
+  { bytes, count }: NonNullable<EncodedColumn["dictionary"]>,
 ): number {
   const compressed = compress(bytes);
   const start = sink.offset;
@@ -70,7 +70,7 @@ function writeDictionary(
 const WORTH_COMPRESSING = 64;
 
 /** Gives the bytes it would take without compression. */
-function writeData(sink: Writer, { rows, compress }: ChunkColumn, encoded: Encoded): number {
+function writeData(sink: Writer, { rows, compress }: ChunkColumn, encoded: EncodedColumn): number {
   const { values, definition, repetition = new Uint8Array(), count, nulls, dictionary } = encoded;
   const isCompressed = values.length >= WORTH_COMPRESSING;
   const compressed = isCompressed ? compress(values) : values;
@@ -127,7 +127,7 @@ const FALSE_POSITIVES = 0.01;
 
 /** The filter of a column of texts; undefined when it has none. */
 export function buildBloomFilter(
-  { values, dictionary, count, nulls }: Encoded,
+  { values, dictionary, count, nulls }: EncodedColumn,
   hasher: Hasher,
 ): Uint32Array | undefined {
   const bytes = dictionary?.bytes ?? values;
@@ -181,7 +181,7 @@ export const COMPRESSORS: Record<Compression, (bytes: Uint8Array) => Uint8Array>
 const SAFE_SLICE = 30_000;
 /** JSON that halves when compressed goes through at once: a slice that fails is compressed twice. */
 const FIRST_SLICE = 80_000;
-const MOST_SLICE = 240_000;
+const MAX_SLICE = 240_000;
 
 /**
  * workerd's zstdCompressSync throws "Unexpected end of file" when the result passes about 40 KB. A page may hold several
@@ -218,5 +218,5 @@ function tryZstd(slice: Uint8Array): Uint8Array | undefined {
 
 /** As much as should compress to three quarters of the limit, if what follows is like what went before. */
 function nextSlice(input: number, output: number): number {
-  return Math.max(SAFE_SLICE, Math.min(MOST_SLICE, Math.floor((input / output) * SAFE_SLICE)));
+  return Math.max(SAFE_SLICE, Math.min(MAX_SLICE, Math.floor((input / output) * SAFE_SLICE)));
 }

@@ -5,7 +5,7 @@ import { putLength, type Texts } from "../../traces/columns.ts";
 
 // A column of a row group, ready to become the pages of a Parquet column chunk.
 
-export interface Encoded {
+export interface EncodedColumn {
   /** The non-null values: plain, or as indexes into `dictionary`. */
   values: Uint8Array;
   dictionary?: { bytes: Uint8Array; count: number };
@@ -42,14 +42,14 @@ export function definitionLevels(values: ArrayLike<unknown>, isPresent: (index: 
 const encoder = new TextEncoder();
 
 /** Texts that the partition has laid out already. */
-export function encodeLaidOut({ bytes, lengths }: Texts): Encoded {
+export function encodeLaidOut({ bytes, lengths }: Texts): EncodedColumn {
   return { ...definitionLevels(lengths, (index) => (lengths[index] as number) >= 0), values: bytes };
 }
 
 const decoder = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
 
 /** Texts that have been laid out and are all there, with the smallest and the largest by their bytes. */
-export function encodeUnique(texts: Texts): Encoded {
+export function encodeUnique(texts: Texts): EncodedColumn {
   const { bytes, lengths } = texts;
   const textAt = (at: number, length: number) => bytes.subarray(at + 4, at + 4 + length);
   let [at, min, max] = [0, 0, 0];
@@ -74,13 +74,13 @@ function isBefore(bytes: Uint8Array, one: number, oneLength: number, other: numb
 }
 
 /** Short texts; a dictionary where few are different. */
-export function encodeTexts(column: (string | null)[]): Encoded {
+export function encodeTexts(column: (string | null)[]): EncodedColumn {
   const levels = definitionLevels(column, (index) => column[index] !== null);
   return { ...levels, ...encodeValues(column.filter((value) => value !== null)) };
 }
 
 /** The same text in every row. */
-export function encodeConstant(value: string, rows: number): Encoded {
+export function encodeConstant(value: string, rows: number): EncodedColumn {
   const { values: bytes, ...bounds } = encodePlain([value]);
   const dictionary = { bytes, count: 1 };
   const levels = definitionLevels(new Uint8Array(rows), () => true);
@@ -91,7 +91,7 @@ export function encodeConstant(value: string, rows: number): Encoded {
  * Lists of texts, from their JSON. An optional list of optional elements has the levels 3 for a text, 2 for a null in the
  * list, 1 for an empty list and 0 for none; a value that continues its row's list repeats at level 1.
  */
-export function encodeLists(column: (string | null)[]): Encoded {
+export function encodeLists(column: (string | null)[]): EncodedColumn {
   const definition: number[] = [];
   const repetition: number[] = [];
   const texts: string[] = [];
@@ -116,7 +116,7 @@ export function encodeLists(column: (string | null)[]): Encoded {
   };
 }
 
-type Values = Pick<Encoded, "values" | "dictionary" | "min" | "max">;
+type Values = Pick<EncodedColumn, "values" | "dictionary" | "min" | "max">;
 
 /** A dictionary is given up once it would hold more than a quarter of the values. */
 function encodeValues(texts: string[]): Values {
@@ -189,7 +189,7 @@ type Numbers = (number | null)[];
 const HALF = 2 ** 32;
 
 /** 64-bit integers, from numbers that are whole or become so. */
-export function encodeIntegers(column: Numbers): Encoded {
+export function encodeIntegers(column: Numbers): EncodedColumn {
   return encodeEight(column, (view, at, value) => {
     const whole = Math.trunc(value);
     view.setUint32(at, whole >>> 0, true);
@@ -198,7 +198,7 @@ export function encodeIntegers(column: Numbers): Encoded {
   });
 }
 
-export function encodeDoubles(column: Numbers): Encoded {
+export function encodeDoubles(column: Numbers): EncodedColumn {
   return encodeEight(column, (view, at, value) => {
     view.setFloat64(at, value, true);
     return value;
@@ -206,7 +206,7 @@ export function encodeDoubles(column: Numbers): Encoded {
 }
 
 /** Eight bytes a value. `put` writes one and returns the stored value. */
-function encodeEight(column: Numbers, put: (view: DataView, at: number, value: number) => number): Encoded {
+function encodeEight(column: Numbers, put: (view: DataView, at: number, value: number) => number): EncodedColumn {
   const levels = definitionLevels(column, (index) => column[index] !== null);
   const values = new Uint8Array((levels.count - levels.nulls) * 8);
   const view = new DataView(values.buffer);
@@ -224,7 +224,7 @@ function encodeEight(column: Numbers, put: (view: DataView, at: number, value: n
 }
 
 /** One bit a value. */
-export function encodeBooleans(column: Numbers): Encoded {
+export function encodeBooleans(column: Numbers): EncodedColumn {
   const levels = definitionLevels(column, (index) => column[index] !== null);
   const values = new Uint8Array(Math.ceil((levels.count - levels.nulls) / 8));
   let at = 0;

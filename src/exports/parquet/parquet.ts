@@ -13,7 +13,7 @@ import { CODECS, type Compression, COMPRESSORS } from "./chunk.ts";
 import { type ExportField, hasBloom, columnKind, findLeaf, parquetSchema, sortingColumns } from "./columns.ts";
 import { buildBloomFilter, loadHasher } from "./chunk.ts";
 import { writeChunk } from "./chunk.ts";
-import type { Encoded } from "./encode.ts";
+import type { EncodedColumn } from "./encode.ts";
 import { encodeBooleans, encodeDoubles, encodeIntegers } from "./encode.ts";
 import { encodeConstant, encodeLaidOut, encodeLists, encodeTexts, encodeUnique } from "./encode.ts";
 
@@ -81,7 +81,7 @@ export class RunFile {
     this.textBytes += page.bytes;
   }
 
-  private write(field: ExportField, rows: number, encoded: Encoded): ColumnChunk {
+  private write(field: ExportField, rows: number, encoded: EncodedColumn): ColumnChunk {
     const { compression } = this;
     const how = { codec: CODECS[compression], compress: COMPRESSORS[compression] };
     return writeChunk(this.sink, { ...findLeaf(field), rows, ...how }, encoded);
@@ -112,7 +112,7 @@ export class RunFile {
 }
 
 /** Encodes a column that holds no payloads. */
-function encode(page: RunPage, field: Exclude<ExportField, PayloadField>): Encoded {
+function encode(page: RunPage, field: Exclude<ExportField, PayloadField>): EncodedColumn {
   if (isConstant(field)) {
     const own = field === "trace_tier" ? page.light[field] : undefined;
     return own ? encodeTexts(JSON.parse(own) as string[]) : encodeConstant(page.constants[field], page.rows);

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { AwsV4Signer } from "aws4fetch";
 import { readElement, readStoreError, notStored, StoreError, unreachable } from "./errors.ts";
-import type { ObjectStore, Part } from "./store.ts";
+import type { ObjectStore, UploadPart } from "./store.ts";
 
 // Where a bucket answers: from a destination's configuration to the URL of an object.
 
@@ -145,7 +145,7 @@ export class S3Store implements ObjectStore {
     return id;
   }
 
-  async uploadPart(key: string, uploadId: string, number: number, bytes: Uint8Array): Promise<Part> {
+  async uploadPart(key: string, uploadId: string, number: number, bytes: Uint8Array): Promise<UploadPart> {
     const { response } = await this.send({
       method: "PUT",
       key,
@@ -158,7 +158,7 @@ export class S3Store implements ObjectStore {
     return { number, etag };
   }
 
-  async completeUpload(key: string, uploadId: string, parts: Part[]): Promise<void> {
+  async completeUpload(key: string, uploadId: string, parts: UploadPart[]): Promise<void> {
     const list = parts
       .map(({ number, etag }) => `<Part><PartNumber>${number}</PartNumber><ETag>${escapeXml(etag)}</ETag></Part>`)
       .join("");

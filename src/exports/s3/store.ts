@@ -6,7 +6,7 @@ import { notStored, StoreError } from "./errors.ts";
 // What an export needs of an object store. Two kinds exist: an S3 API (client.ts) and a bound R2 bucket (r2.ts).
 
 /** A part of a multipart upload, as the store named it. */
-export interface Part {
+export interface UploadPart {
   number: number;
   etag: string;
 }
@@ -22,9 +22,9 @@ export interface ObjectStore {
   remove(key: string): Promise<void>;
   /** Begins a multipart upload; parts must be equal in size but the last, which is no larger. Gives the upload's id. */
   createUpload(key: string, contentType: string): Promise<string>;
-  uploadPart(key: string, uploadId: string, number: number, bytes: Uint8Array): Promise<Part>;
+  uploadPart(key: string, uploadId: string, number: number, bytes: Uint8Array): Promise<UploadPart>;
   /** Makes the object visible, replacing an older one. */
-  completeUpload(key: string, uploadId: string, parts: Part[]): Promise<void>;
+  completeUpload(key: string, uploadId: string, parts: UploadPart[]): Promise<void>;
   /** Throws unless the store holds an object of this size. Passes when the credentials may not read it. */
   confirm(key: string, bytes: number): Promise<void>;
   abortUpload(key: string, uploadId: string): Promise<void>;
@@ -55,8 +55,8 @@ export interface SinkEvents {
  */
 export class ObjectSink extends ByteWriter {
   private uploadId: string | undefined;
-  private readonly parts: Part[] = [];
-  private inFlight: Promise<Part> | undefined;
+  private readonly parts: UploadPart[] = [];
+  private inFlight: Promise<UploadPart> | undefined;
   private readonly hash = createHash("sha256");
   private digest: string | undefined;
   /** The bytes of the part in flight. */
@@ -171,12 +171,12 @@ export class R2Store implements ObjectStore {
     return (await attempt(this.bucket.createMultipartUpload(key, { httpMetadata: { contentType } }))).uploadId;
   }
 
-  async uploadPart(key: string, uploadId: string, number: number, bytes: Uint8Array): Promise<Part> {
+  async uploadPart(key: string, uploadId: string, number: number, bytes: Uint8Array): Promise<UploadPart> {
     const { etag } = await attempt(this.bucket.resumeMultipartUpload(key, uploadId).uploadPart(number, bytes));
     return { number, etag };
   }
 
-  async completeUpload(key: string, uploadId: string, parts: Part[]): Promise<void> {
+  async completeUpload(key: string, uploadId: string, parts: UploadPart[]): Promise<void> {
     const uploaded = parts.map(({ number, etag }) => ({ partNumber: number, etag }));
     await attempt(this.bucket.resumeMultipartUpload(key, uploadId).complete(uploaded));
   }

@@ -3,10 +3,10 @@
  * a report that is repeated, or comes late, changes nothing (docs/budgets.md).
  */
 import { DurableObject } from "cloudflare:workers";
-import { answerCall, type Answering } from "../../lib/rpc.ts";
-import { type Budget, MOST_BUDGETS } from "./rule.ts";
+import { dispatchRpc, type RpcTarget } from "../../lib/rpc.ts";
+import { type Budget, MAX_BUDGETS } from "./rule.ts";
 import { roundCost, type Price } from "../prices/price-list.ts";
-import type { DayUse, Report, BudgetRpc, Standing } from "./rpc.ts";
+import type { DayUse, SpendReport, BudgetRpc, BudgetUsage } from "./rpc.ts";
 import { formatDay, WARN_AT } from "./rpc.ts";
 
 // The tables of a workspace's budgets, in their Durable Object's SQLite, and every statement on them.
@@ -22,7 +22,7 @@ const MIGRATIONS = [
 ];
 
 /** What a day's row has besides the amount. */
-export interface About {
+export interface SpendDetails {
   unit: DayUse["unit"];
   limit: number;
   /** By question: what was approved. */
@@ -31,16 +31,16 @@ export interface About {
   warner?: string;
 }
 
-export interface Row {
+export interface SpendRow {
   amount: number;
-  about: About;
+  about: SpendDetails;
 }
 
 /** What people approved of a day, in total. */
-export const approvedIn = ({ approved }: Pick<About, "approved">): number =>
+export const approvedIn = ({ approved }: Pick<SpendDetails, "approved">): number =>
   roundCost(Object.values(approved).reduce((sum, one) => sum + one, 0));
 
-type Place = Pick<Report, "day" | "budget" | "key">;
+type SpendKey = Pick<SpendReport, "day" | "budget" | "key">;
 
 export class BudgetTables {
   readonly #sql: SqlStorage;
@@ -87,24 +87,24 @@ export class BudgetTables {
     this.#sql.exec(sql, JSON.stringify(prices));
   }
 
-  row({ day, budget, key }: Place): Row | undefined {
+  row({ day, budget, key }: SpendKey): SpendRow | undefined {
     const sql = "SELECT amount, about FROM spent WHERE day = ? AND budget = ? AND key = ?";
     const [row] = this.#read<{ amount: number; about: string }>(sql, day, budget, key);
-    return row && { amount: row.amount, about: JSON.parse(row.about) as About };
+    return row && { amount: row.amount, about: JSON.parse(row.about) as SpendDetails };
   }
 
-  putRow({ day, budget, key }: Place, { amount, about }: Row): void {
+  putRow({ day, budget, key }: SpendKey, { amount, about }: SpendRow): void {
     const sql = `INSERT INTO spent VALUES (?, ?, ?, ?, ?)
       ON CONFLICT DO UPDATE SET amount = excluded.amount, about = excluded.about`;
     this.#sql.exec(sql, day, budget, key, amount, JSON.stringify(about));
   }
 
-  share({ day, budget, key }: Place, runId: string): number {
+  share({ day, budget, key }: SpendKey, runId: string): number {
     const sql = "SELECT total FROM shares WHERE day = ? AND budget = ? AND key = ? AND run_id = ?";
     return this.#read<{ total: number }>(sql, day, budget, key, runId)[0]?.total ?? 0;
   }
 
-  putShare({ day, budget, key }: Place, runId: string, total: number): void {
+  putShare({ day, budget, key }: SpendKey, runId: string, total: number): void {
     const sql = "INSERT INTO shares VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET total = excluded.total";
     this.#sql.exec(sql, day, budget, key, runId, total);
   }
@@ -120,7 +120,7 @@ export class BudgetTables {
       most,
     );
     return rows.map((row) => {
-      const about = JSON.parse(row.about) as About;
+      const about = JSON.parse(row.about) as SpendDetails;
       const { budget, key, amount: spent } = row;
       const approved = approvedIn(about);
       return { budget, key, day, unit: about.unit, spent, limit: roundCost(about.limit + approved), approved };
@@ -153,7 +153,7 @@ const DAY_MS = 86_400_000;
 const KEPT_DAYS = { shares: 2, sums: 35 };
 
 /** The Durable Object of one workspace's budgets. */
-export class Ledger extends DurableObject<Env> implements BudgetRpc, Answering {
+export class Ledger extends DurableObject<Env> implements BudgetRpc, RpcTarget {
   readonly #tables: BudgetTables;
   /** The last day on which old rows were deleted. */
   #cleaned = "";
@@ -163,8 +163,8 @@ export class Ledger extends DurableObject<Env> implements BudgetRpc, Answering {
     this.#tables = new BudgetTables(ctx.storage);
   }
 
-  async answer(method: string, args: unknown[]): Promise<unknown> {
-    return answerCall(this, method, args);
+  async dispatch(method: string, args: unknown[]): Promise<unknown> {
+    return dispatchRpc(this, method, args);
   }
 
   async read(): Promise<{ budgets: Budget[]; prices: Price[] }> {
@@ -173,7 +173,7 @@ export class Ledger extends DurableObject<Env> implements BudgetRpc, Answering {
 
   async putBudget(budget: Budget): Promise<boolean> {
     const known = this.#tables.budgets();
-    if (!known.some(({ id }) => id === budget.id) && known.length >= MOST_BUDGETS) return false;
+    if (!known.some(({ id }) => id === budget.id) && known.length >= MAX_BUDGETS) return false;
     this.#tables.write(() => this.#tables.putBudget(budget));
     return true;
   }
@@ -187,23 +187,23 @@ export class Ledger extends DurableObject<Env> implements BudgetRpc, Answering {
     this.#tables.write(() => this.#tables.putPrices(prices));
   }
 
-  async report(runId: string, reports: Report[]): Promise<Standing[]> {
+  async report(runId: string, reports: SpendReport[]): Promise<BudgetUsage[]> {
     // A run that has spent nothing yet only reads.
     if (reports.every((report) => report.total <= this.#tables.share(report, runId)))
-      return reports.map((report) => this.#standing(report, runId));
+      return reports.map((report) => this.#usage(report, runId));
     return this.#tables.write(() => {
       this.#clean();
       return reports.map((report) => {
         this.#add(report, runId);
-        return this.#standing(report, runId);
+        return this.#usage(report, runId);
       });
     });
   }
 
-  async approve(of: Pick<Report, "budget" | "key" | "day">, questionId: string, amount: number): Promise<void> {
+  async approve(of: Pick<SpendReport, "budget" | "key" | "day">, interruptId: string, amount: number): Promise<void> {
     const row = this.#tables.row(of);
-    if (!row || Object.hasOwn(row.about.approved, questionId)) return;
-    row.about.approved[questionId] = amount;
+    if (!row || Object.hasOwn(row.about.approved, interruptId)) return;
+    row.about.approved[interruptId] = amount;
     this.#tables.write(() => this.#tables.putRow(of, row));
   }
 
@@ -211,20 +211,20 @@ export class Ledger extends DurableObject<Env> implements BudgetRpc, Answering {
     return this.#tables.uses(day, budget, most);
   }
 
-  #add(report: Report, runId: string): void {
+  #add(report: SpendReport, runId: string): void {
     const { day, total, unit, limit } = report;
     const more = total - this.#tables.share(report, runId);
     // The shares of the day may have been deleted.
     if (more <= 0 || day < formatDay(Date.now() - KEPT_DAYS.shares * DAY_MS)) return;
     const row = this.#tables.row(report) ?? { amount: 0, about: { unit, limit, approved: {} } };
     const amount = roundCost(row.amount + more);
-    const about: About = { ...row.about, unit, limit };
+    const about: SpendDetails = { ...row.about, unit, limit };
     if (amount >= WARN_AT * (limit + approvedIn(about))) about.warner ??= runId;
     this.#tables.putShare(report, runId, total);
     this.#tables.putRow(report, { amount, about });
   }
 
-  #standing(report: Report, runId: string): Standing {
+  #usage(report: SpendReport, runId: string): BudgetUsage {
     const { amount, about } = this.#tables.row(report) ?? { amount: 0, about: undefined };
     return { spent: amount, extra: about ? approvedIn(about) : 0, warn: about?.warner === runId };
   }

@@ -2,7 +2,7 @@
 import { Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../../access/audit/record.ts";
-import { type Budget, BudgetBody, deployedBudgets, MOST_BUDGETS } from "./rule.ts";
+import { type Budget, BudgetBody, deployedBudgets, MAX_BUDGETS } from "./rule.ts";
 import { mergeRules, RuleId } from "../flow/rule.ts";
 import { webhookFault } from "../../http/addresses.ts";
 import { createDoc, NOTHING } from "../../http/route.ts";
@@ -85,7 +85,7 @@ export const budgetRoutes = new Hono<App>()
       const fault = budget.webhook && webhookFault(budget.webhook, c.env.ALLOW_PRIVATE_ADDRESSES === "true");
       if (fault) throw new Problem(422, `webhook: ${fault}`);
       if (!(await workspaceBudgets(c.env, workspaceId).putBudget(budget)))
-        throw new Problem(409, `A workspace has at most ${MOST_BUDGETS} budgets. Delete one first.`);
+        throw new Problem(409, `A workspace has at most ${MAX_BUDGETS} budgets. Delete one first.`);
       forgetBudgets(workspaceId);
       await audit(c, { action: "budget.updated", targetId: budget.id, detail: { ...budget } });
       return c.json(showBudget(budget, "workspace"));

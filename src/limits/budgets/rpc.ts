@@ -1,23 +1,23 @@
 /** What the rest of Weir may ask of the object that has a workspace's budgets, and how to reach it. */
-import type { Budget, Period } from "./rule.ts";
+import type { Budget, BudgetPeriod } from "./rule.ts";
 import { mergeRules } from "../flow/rule.ts";
-import { applies, keyIn, type RunFacts } from "../flow/claim.ts";
-import { objectNamed, callObject } from "../../lib/rpc.ts";
+import { applies, keyIn, type FlowRunFacts } from "../flow/claim.ts";
+import { objectNamed, rpcProxy } from "../../lib/rpc.ts";
 import { retryCalls } from "../../lib/retry.ts";
 import type { Price } from "../prices/price-list.ts";
 import { RowCache } from "../../lib/cache.ts";
 
 // Which budgets apply to a run, and what is spent of them.
 
-export type Unit = "dollars" | "tokens";
+export type BudgetUnit = "dollars" | "tokens";
 
 /** A budget that applies to a run, as it travels with the run's request. */
 export interface RunBudget {
   id: string;
-  per: Period;
+  per: BudgetPeriod;
   /** What counts apart within a day; empty for a run and a thread. */
   key: string;
-  unit: Unit;
+  unit: BudgetUnit;
   /** Without what was approved. */
   limit: number;
   at_limit: "ask" | "end";
@@ -25,7 +25,7 @@ export interface RunBudget {
 }
 
 /** What has been spent of a budget, as a thread keeps it. */
-export interface Spent {
+export interface BudgetSpending {
   spent: number;
   /** Approved by people, above the budget's limit. */
   extra?: number;
@@ -42,7 +42,7 @@ export interface Spent {
 export const WARN_AT = 0.8;
 
 /** The budgets of the run: of langgraph.json first, then of the workspace. Undefined when none applies. */
-export function budgetsFor(deployed: Budget[], own: Budget[], facts: RunFacts): RunBudget[] | undefined {
+export function budgetsFor(deployed: Budget[], own: Budget[], facts: FlowRunFacts): RunBudget[] | undefined {
   if (deployed.length === 0 && own.length === 0) return undefined;
   const applying = mergeRules(deployed, own).flatMap((budget): RunBudget[] => {
     const { id, per, dollars, tokens, at_limit, webhook } = budget;
@@ -66,21 +66,21 @@ export function describeReached({ id, per, key, unit }: RunBudget, spent: number
   return `The budget "${id}"${whose} is reached: ${amount(spent, unit)} of ${amount(limit, unit)} a ${per}.`;
 }
 
-const amount = (value: number, unit: Unit): string => (unit === "dollars" ? `$${value}` : `${value} tokens`);
+const amount = (value: number, unit: BudgetUnit): string => (unit === "dollars" ? `$${value}` : `${value} tokens`);
 
 /** What a run has spent of a budget on a day, in total: a report may come twice. */
-export interface Report {
+export interface SpendReport {
   budget: string;
   key: string;
   day: string;
   total: number;
   /** Of the budget, without what was approved. */
   limit: number;
-  unit: Unit;
+  unit: BudgetUnit;
 }
 
 /** What all runs have spent. `warn`: this run is to say that 80 % are reached; the same at each of its reports. */
-export interface Standing {
+export interface BudgetUsage {
   spent: number;
   extra: number;
   warn: boolean;
@@ -90,7 +90,7 @@ export interface DayUse {
   budget: string;
   key: string;
   day: string;
-  unit: Unit;
+  unit: BudgetUnit;
   spent: number;
   limit: number;
   approved: number;
@@ -105,27 +105,27 @@ export interface BudgetRpc {
   deleteBudget(id: string): Promise<void>;
   putPrices(prices: Price[]): Promise<void>;
   /** Stores what a run has spent, and gives for each budget what all runs have. */
-  report(runId: string, reports: Report[]): Promise<Standing[]>;
+  report(runId: string, reports: SpendReport[]): Promise<BudgetUsage[]>;
   /** Raises a day's limit of one key once for each question. */
-  approve(of: Pick<Report, "budget" | "key" | "day">, questionId: string, amount: number): Promise<void>;
+  approve(of: Pick<SpendReport, "budget" | "key" | "day">, interruptId: string, amount: number): Promise<void>;
   uses(day: string, budget: string | undefined, most: number): Promise<DayUse[]>;
 }
 
 export function workspaceBudgets(env: Env, workspaceId: string): BudgetRpc {
-  return retryCalls(() => callObject<BudgetRpc>(objectNamed(env, env.LEDGER, workspaceId)));
+  return retryCalls(() => rpcProxy<BudgetRpc>(objectNamed(env, env.LEDGER, workspaceId)));
 }
 
 // The budgets and prices of workspaces that this isolate has read. A run costs no call for them.
 
-type Known = Awaited<ReturnType<BudgetRpc["read"]>>;
+type WorkspaceBudgets = Awaited<ReturnType<BudgetRpc["read"]>>;
 
 /** Milliseconds for which an isolate trusts what it has read: docs/budgets.md names the age. */
 const KEPT_MS = 30_000;
 
-const known = new RowCache<Known>(undefined, KEPT_MS);
+const known = new RowCache<WorkspaceBudgets>(undefined, KEPT_MS);
 
 /** The budgets and prices of the workspace, as of some seconds ago at most. */
-export async function knownBudgets(env: Env, workspaceId: string): Promise<Known> {
+export async function knownBudgets(env: Env, workspaceId: string): Promise<WorkspaceBudgets> {
   return known.get(workspaceId, async () => workspaceBudgets(env, workspaceId).read());
 }
 

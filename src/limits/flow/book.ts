@@ -2,14 +2,14 @@
  * Who holds slots, who waits, and who is next. In memory and pure: no storage, no clock, no calls. docs/flow-control.md says the
  * rules in prose.
  */
-import type { Limits, Need, RunFacts } from "./claim.ts";
+import type { FlowLimits, SlotNeed, FlowRunFacts } from "./claim.ts";
 
 // What one key of one rule has in use: held slots, and what its last minute counts.
 
 const MINUTE_MS = 60_000;
 
 /** Why a slot is not free. */
-export type Reason = keyof Limits;
+export type SlotReason = keyof FlowLimits;
 
 /** Amounts of the last minute, the oldest first. */
 class Minute {
@@ -43,7 +43,7 @@ class Minute {
   }
 }
 
-export class Pool<Holder extends object> {
+export class SlotPool<Holder extends object> {
   readonly holders = new Set<Holder>();
   readonly #starts = new Minute();
   readonly #tokens = new Minute();
@@ -71,7 +71,7 @@ export class Pool<Holder extends object> {
   }
 
   /** Why these limits leave no slot for a run that was due at `due`. Undefined when there is one. */
-  blocked(limits: Limits, now: number, due: number): Reason | undefined {
+  blocked(limits: FlowLimits, now: number, due: number): SlotReason | undefined {
     const { paused, concurrency, starts_per_minute, tokens_per_minute, singleton, debounce_seconds = 0 } = limits;
     if (paused) return "paused";
     if (due + debounce_seconds * 1000 > now && debounce_seconds > 0) return "debounce_seconds";
@@ -83,7 +83,7 @@ export class Pool<Holder extends object> {
   }
 
   /** When a slot becomes free by time alone, as far as time decides. */
-  freeAt(limits: Limits, now: number, due: number): number {
+  freeAt(limits: FlowLimits, now: number, due: number): number {
     if (limits.paused) return Infinity;
     const { starts_per_minute = Infinity, tokens_per_minute = Infinity, debounce_seconds = 0 } = limits;
     const minute = Math.max(this.#starts.below(starts_per_minute, now), this.#tokens.below(tokens_per_minute, now));
@@ -93,14 +93,14 @@ export class Pool<Holder extends object> {
 
 /** How long a run waits for each level of priority that it gains, milliseconds. */
 const LEVEL_MS = 60_000;
-const HIGHEST = 9;
+const HIGHEST_PRIORITY = 9;
 /** Lanes that are kept in memory while nothing waits in some of them. */
-const MOST_LANES = 2_000;
+const MAX_LANES = 2_000;
 /** How long an ended claim is kept: limits a minute count its start and its tokens. */
 export const COUNTED_MS = 60_000;
 
 /** A run that needs slots. It holds all of them or none. */
-export interface Claim {
+export interface SlotLease {
   runId: string;
   threadId: string;
   /** When the run was made: with its id, it names the run also after one with the same id was deleted. */
@@ -108,10 +108,10 @@ export interface Claim {
   /** When it was due, by which it is older than others. */
   due: number;
   priority: number;
-  needs: Need[];
+  needs: SlotNeed[];
   turn?: string;
   /** What rules read of its run, so that a rule that pauses it later holds it back. */
-  facts?: RunFacts;
+  facts?: FlowRunFacts;
   /** When it got its slots. Undefined: it waits. */
   granted?: number;
   /** When its run ended. Its slots are free; limits a minute count it. */
@@ -123,16 +123,16 @@ export interface Claim {
 
 /** Claims with the same needs: the first one is blocked only when all are. */
 interface Lane {
-  waiting: Claim[];
-  pools: Pool<Claim>[];
+  waiting: SlotLease[];
+  pools: SlotPool<SlotLease>[];
   /** The number of its last grant. */
   last: number;
 }
 
-export interface Place {
+export interface QueuePosition {
   /** 1: the next. Turns and other limits may let others begin before. */
   position: number;
-  waiting_for: { rule: string; key: string; reason: Reason }[];
+  waiting_for: { rule: string; key: string; reason: SlotReason }[];
 }
 
 export interface PoolUse {
@@ -146,52 +146,52 @@ export interface PoolUse {
   oldest?: number;
 }
 
-export class Book {
-  readonly #claims = new Map<string, Claim>();
-  readonly #pools = new Map<string, Pool<Claim>>();
+export class SlotBook {
+  readonly #leases = new Map<string, SlotLease>();
+  readonly #pools = new Map<string, SlotPool<SlotLease>>();
   readonly #lanes = new Map<string, Lane>();
   /** The lanes with a claim that waits for slots of several rules. */
   readonly #several = new Set<Lane>();
   /** The lanes with a claim that waits, by pool. */
-  readonly #lanesByPool = new Map<Pool<Claim>, Set<Lane>>();
+  readonly #lanesByPool = new Map<SlotPool<SlotLease>, Set<Lane>>();
   #grants = 0;
   #waiting = 0;
 
   /** `ruleLimits`: the limits of a rule of the workspace; undefined when it is deleted. */
-  constructor(private readonly ruleLimits: (rule: string) => Limits | undefined) {}
+  constructor(private readonly ruleLimits: (rule: string) => FlowLimits | undefined) {}
 
   get waiting(): number {
     return this.#waiting;
   }
 
-  claim(runId: string): Claim | undefined {
-    return this.#claims.get(runId);
+  lease(runId: string): SlotLease | undefined {
+    return this.#leases.get(runId);
   }
 
   /** All claims: held, waiting and ended. */
-  claims(): Iterable<Claim> {
-    return this.#claims.values();
+  leases(): Iterable<SlotLease> {
+    return this.#leases.values();
   }
 
   /** Adds a claim as it is: one that waits, or one that was granted or has ended. */
-  add(claim: Claim): void {
-    this.#claims.set(claim.runId, claim);
-    if (claim.granted === undefined) return claim.stopped ? undefined : this.#enqueue(claim);
-    this.#count(claim);
-    this.#lane(claim).last = this.#grants += 1;
+  add(lease: SlotLease): void {
+    this.#leases.set(lease.runId, lease);
+    if (lease.granted === undefined) return lease.stopped ? undefined : this.#enqueue(lease);
+    this.#count(lease);
+    this.#lane(lease).last = this.#grants += 1;
   }
 
   /** Stops what a new claim replaces, or the claim itself, by `singleton` and `debounce_seconds`. What is stopped. */
-  replace(claim: Claim): Claim[] {
-    const found = claim.needs.map((need) => {
+  replace(lease: SlotLease): SlotLease[] {
+    const found = lease.needs.map((need) => {
       const { singleton, debounce_seconds } = this.#limits(need);
       const pool = this.#pool(need);
       const waiting = [...(this.#lanesByPool.get(pool) ?? [])].flatMap((lane) => lane.waiting);
       const others = [...(singleton || debounce_seconds ? waiting : []), ...(singleton ? pool.holders : [])];
-      return { singleton, others: others.filter((one) => one !== claim) };
+      return { singleton, others: others.filter((one) => one !== lease) };
     });
     const loses = found.some(({ singleton, others }) => singleton === "first" && others.length > 0);
-    const stopped = loses ? [claim] : [...new Set(found.flatMap(({ others }) => others))];
+    const stopped = loses ? [lease] : [...new Set(found.flatMap(({ others }) => others))];
     for (const one of stopped.filter((other) => !other.stopped)) {
       if (one.granted === undefined) this.#dequeue(one);
       one.stopped = true;
@@ -200,21 +200,21 @@ export class Book {
   }
 
   /** A claim that waits needs these slots, too. */
-  need(claim: Claim, more: Need[]): void {
-    this.#dequeue(claim);
-    claim.needs = [...claim.needs, ...more];
-    this.#enqueue(claim);
+  need(lease: SlotLease, more: SlotNeed[]): void {
+    this.#dequeue(lease);
+    lease.needs = [...lease.needs, ...more];
+    this.#enqueue(lease);
   }
 
   /** The claim's run has ended: its slots are free, its place is gone. False when limits a minute still count it. */
-  end(claim: Claim, now: number, tokens = 0): boolean {
-    const held = claim.granted !== undefined && claim.ended === undefined;
-    if (claim.granted === undefined && !claim.stopped) this.#dequeue(claim);
-    if (held) for (const pool of this.#listPools(claim)) pool.holders.delete(claim);
-    Object.assign(claim, { ended: now, tokens });
-    if (held) this.#countTokens(claim);
-    const kept = held && claim.needs.some((need) => isByMinute(this.#limits(need)));
-    if (!kept) this.#claims.delete(claim.runId);
+  end(lease: SlotLease, now: number, tokens = 0): boolean {
+    const held = lease.granted !== undefined && lease.ended === undefined;
+    if (lease.granted === undefined && !lease.stopped) this.#dequeue(lease);
+    if (held) for (const pool of this.#listPools(lease)) pool.holders.delete(lease);
+    Object.assign(lease, { ended: now, tokens });
+    if (held) this.#countTokens(lease);
+    const kept = held && lease.needs.some((need) => isByMinute(this.#limits(need)));
+    if (!kept) this.#leases.delete(lease.runId);
     return !kept;
   }
 
@@ -223,25 +223,25 @@ export class Book {
    * claim; undefined when there is none.
    */
   rename(runId: string): string | undefined {
-    const claim = this.#claims.get(runId);
-    if (!claim) return undefined;
-    this.#claims.delete(runId);
-    claim.runId = `${runId} ${claim.created}`;
-    this.#claims.set(claim.runId, claim);
-    return claim.runId;
+    const lease = this.#leases.get(runId);
+    if (!lease) return undefined;
+    this.#leases.delete(runId);
+    lease.runId = `${runId} ${lease.created}`;
+    this.#leases.set(lease.runId, lease);
+    return lease.runId;
   }
 
   /**
    * Grants what may begin now, in order, and returns it. `near`: only claims that share a slot with this one can have become
    * free; all are tried without it.
    */
-  grant(now: number, near?: Claim): Claim[] {
+  grant(now: number, near?: SlotLease): SlotLease[] {
     const pools = near ? this.#listPools(near) : [];
     const lanes = near
       ? new Set(pools.flatMap((pool) => [...(this.#lanesByPool.get(pool) ?? [])]))
       : this.#lanes.values();
     const candidates = new Set([...lanes].filter(({ waiting }) => waiting.length > 0));
-    const granted: Claim[] = [];
+    const granted: SlotLease[] = [];
     for (;;) {
       let best: Lane | undefined;
       const first = this.#served(now);
@@ -250,29 +250,29 @@ export class Book {
         if (!best || isBefore(lane, best, now)) best = lane;
       }
       if (!best) return granted;
-      const [claim] = best.waiting as [Claim];
-      this.#dequeue(claim);
-      claim.granted = now;
+      const [lease] = best.waiting as [SlotLease];
+      this.#dequeue(lease);
+      lease.granted = now;
       best.last = this.#grants += 1;
-      this.#count(claim);
-      granted.push(claim);
+      this.#count(lease);
+      granted.push(lease);
       // What was kept for it is free for others.
-      if (first.includes(claim))
+      if (first.includes(lease))
         for (const pool of best.pools) for (const lane of this.#lanesByPool.get(pool) ?? []) candidates.add(lane);
     }
   }
 
   /** When the first claim that has ended is counted no more. */
   get nextPrune(): number | undefined {
-    const ends = [...this.#claims.values()].flatMap(({ ended }) => ended ?? []);
+    const ends = [...this.#leases.values()].flatMap(({ ended }) => ended ?? []);
     return ends.length === 0 ? undefined : Math.min(...ends) + COUNTED_MS;
   }
 
   /** Removes lanes and keys that nothing uses, and claims that limits a minute no longer count. The ids of these claims. */
   prune(now: number): string[] {
-    const old = [...this.#claims.values()].filter(({ ended = now }) => ended <= now - COUNTED_MS);
-    for (const { runId } of old) this.#claims.delete(runId);
-    if (this.#lanes.size > MOST_LANES) this.#removeIdle(now);
+    const old = [...this.#leases.values()].filter(({ ended = now }) => ended <= now - COUNTED_MS);
+    for (const { runId } of old) this.#leases.delete(runId);
+    if (this.#lanes.size > MAX_LANES) this.#removeIdle(now);
     return old.map(({ runId }) => runId);
   }
 
@@ -288,28 +288,28 @@ export class Book {
   }
 
   /** The claims that wait for any rule, for one, or for one key of it: higher levels first, then age. */
-  queue(rule: string | undefined, key: string | undefined, most: number): Claim[] {
+  queue(rule: string | undefined, key: string | undefined, most: number): SlotLease[] {
     const pools = [...this.#pools.values()].filter(
       (pool) => (rule ?? pool.rule) === pool.rule && (key ?? pool.key) === pool.key,
     );
     const lanes = new Set(pools.flatMap((pool) => [...(this.#lanesByPool.get(pool) ?? [])]));
     const waiting = [...lanes].flatMap((lane) => lane.waiting);
-    return waiting.toSorted((a, b) => scoreClaim(a) - scoreClaim(b)).slice(0, most);
+    return waiting.toSorted((a, b) => scoreLease(a) - scoreLease(b)).slice(0, most);
   }
 
   /** Where a claim waits: behind those that have a higher level or are older, of those that need what it waits for. */
-  place(claim: Claim, now: number): Place | undefined {
-    if (claim.granted !== undefined || claim.stopped) return undefined;
+  position(lease: SlotLease, now: number): QueuePosition | undefined {
+    if (lease.granted !== undefined || lease.stopped) return undefined;
     const first = this.#served(now);
-    const reasons = claim.needs.flatMap((need) => {
-      const reason = this.#pool(need).blocked(this.#limitsFor(claim, need, first), now, claim.due);
+    const reasons = lease.needs.flatMap((need) => {
+      const reason = this.#pool(need).blocked(this.#limitsFor(lease, need, first), now, lease.due);
       return reason ? [{ rule: need.rule, key: need.key, reason }] : [];
     });
-    const pools = new Set((reasons.length > 0 ? reasons : claim.needs).map((need) => this.#pool(need)));
+    const pools = new Set((reasons.length > 0 ? reasons : lease.needs).map((need) => this.#pool(need)));
     const lanes = new Set([...pools].flatMap((pool) => [...(this.#lanesByPool.get(pool) ?? [])]));
-    const score = scoreClaim(claim);
+    const score = scoreLease(lease);
     let before = 0;
-    for (const { waiting } of lanes) before += waiting.filter((one) => one !== claim && scoreClaim(one) < score).length;
+    for (const { waiting } of lanes) before += waiting.filter((one) => one !== lease && scoreLease(one) < score).length;
     return { position: before + 1, waiting_for: reasons };
   }
 
@@ -318,10 +318,10 @@ export class Book {
     let next: number | undefined;
     const first = this.#served(now);
     for (const { waiting } of this.#lanes.values()) {
-      const [claim] = waiting;
-      if (!claim) continue;
+      const [lease] = waiting;
+      if (!lease) continue;
       const at = Math.max(
-        ...claim.needs.map((need) => this.#pool(need).freeAt(this.#limitsFor(claim, need, first), now, claim.due)),
+        ...lease.needs.map((need) => this.#pool(need).freeAt(this.#limitsFor(lease, need, first), now, lease.due)),
       );
       if (at > now && at < (next ?? Infinity)) next = at;
     }
@@ -340,27 +340,27 @@ export class Book {
     });
   }
 
-  #count(claim: Claim): void {
-    const { granted = 0, ended, needs } = claim;
+  #count(lease: SlotLease): void {
+    const { granted = 0, ended, needs } = lease;
     for (const need of needs) {
       const pool = this.#pool(need);
-      if (ended === undefined) pool.holders.add(claim);
+      if (ended === undefined) pool.holders.add(lease);
       if (this.#limits(need).starts_per_minute !== undefined) pool.started(granted);
     }
-    this.#countTokens(claim);
+    this.#countTokens(lease);
   }
 
-  #countTokens({ ended, tokens = 0, needs }: Claim): void {
+  #countTokens({ ended, tokens = 0, needs }: SlotLease): void {
     if (ended === undefined || tokens === 0) return;
     const limited = needs.filter((need) => this.#limits(need).tokens_per_minute !== undefined);
     for (const need of limited) this.#pool(need).used(ended, tokens);
   }
 
-  #enqueue(claim: Claim): void {
-    const lane = this.#lane(claim);
-    const score = scoreClaim(claim);
-    const place = lane.waiting.findLastIndex((one) => scoreClaim(one) <= score) + 1;
-    lane.waiting.splice(place, 0, claim);
+  #enqueue(lease: SlotLease): void {
+    const lane = this.#lane(lease);
+    const score = scoreLease(lease);
+    const place = lane.waiting.findLastIndex((one) => scoreLease(one) <= score) + 1;
+    lane.waiting.splice(place, 0, lease);
     this.#waiting += 1;
     if (lane.pools.length > 1) this.#several.add(lane);
     for (const pool of lane.pools) {
@@ -369,19 +369,19 @@ export class Book {
     }
   }
 
-  #dequeue(claim: Claim): void {
-    const lane = this.#lane(claim);
-    lane.waiting.splice(lane.waiting.indexOf(claim), 1);
+  #dequeue(lease: SlotLease): void {
+    const lane = this.#lane(lease);
+    lane.waiting.splice(lane.waiting.indexOf(lease), 1);
     this.#waiting -= 1;
     if (lane.waiting.length > 0) return;
     this.#several.delete(lane);
     for (const pool of lane.pools) this.#lanesByPool.get(pool)?.delete(lane);
   }
 
-  #isBlocked({ waiting, pools }: Lane, now: number, first: Claim[]): boolean {
-    const [claim] = waiting;
+  #isBlocked({ waiting, pools }: Lane, now: number, first: SlotLease[]): boolean {
+    const [lease] = waiting;
     return (
-      !claim || claim.needs.some((need, i) => pools[i]?.blocked(this.#limitsFor(claim, need, first), now, claim.due))
+      !lease || lease.needs.some((need, i) => pools[i]?.blocked(this.#limitsFor(lease, need, first), now, lease.due))
     );
   }
 
@@ -389,29 +389,29 @@ export class Book {
    * The claims that need slots of several rules and have waited to the highest level. One slot of each is kept for them: claims
    * that need only one of these slots would else take them in turn, without an end.
    */
-  #served(now: number): Claim[] {
-    const highest = [...this.#several].filter((lane) => computeLevel(lane, now) === HIGHEST);
-    return highest.flatMap(({ waiting }) => waiting.slice(0, 1)).filter((claim) => !this.#isHeldBack(claim, now));
+  #served(now: number): SlotLease[] {
+    const highest = [...this.#several].filter((lane) => computeLevel(lane, now) === HIGHEST_PRIORITY);
+    return highest.flatMap(({ waiting }) => waiting.slice(0, 1)).filter((lease) => !this.#isHeldBack(lease, now));
   }
 
   /** Whether the claim would not begin if all slots were free. */
-  #isHeldBack({ needs, due }: Claim, now: number): boolean {
+  #isHeldBack({ needs, due }: SlotLease, now: number): boolean {
     const reasons = needs.map((need) => this.#pool(need).blocked(this.#limits(need), now, due));
     return reasons.includes("paused") || reasons.includes("debounce_seconds");
   }
 
   /** The limits of what the claim needs, less what is kept for claims that are first and older. */
-  #limitsFor(claim: Claim, need: Need, first: Claim[]): Limits {
+  #limitsFor(lease: SlotLease, need: SlotNeed, first: SlotLease[]): FlowLimits {
     const limits = this.#limits(need);
-    const before = first.filter((one) => scoreClaim(one) < scoreClaim(claim) && needsSlot(one, need));
+    const before = first.filter((one) => scoreLease(one) < scoreLease(lease) && needsSlot(one, need));
     return before.length > 0 ? lessSlots(limits, before.length) : limits;
   }
 
-  #limits({ rule, limits }: Need): Limits {
+  #limits({ rule, limits }: SlotNeed): FlowLimits {
     return limits ?? this.ruleLimits(rule) ?? {};
   }
 
-  #lane({ needs, turn = "" }: Claim): Lane {
+  #lane({ needs, turn = "" }: SlotLease): Lane {
     // The limits of a deployment differ between its versions: claims of both wait during a deploy.
     const id = JSON.stringify([needs, turn]);
     let lane = this.#lanes.get(id);
@@ -419,26 +419,26 @@ export class Book {
     return lane;
   }
 
-  #listPools({ needs }: Claim): Pool<Claim>[] {
+  #listPools({ needs }: SlotLease): SlotPool<SlotLease>[] {
     return needs.map((need) => this.#pool(need));
   }
 
-  #pool({ rule, key }: Pick<Need, "rule" | "key">): Pool<Claim> {
+  #pool({ rule, key }: Pick<SlotNeed, "rule" | "key">): SlotPool<SlotLease> {
     const id = `${rule} ${key}`;
     let pool = this.#pools.get(id);
-    if (!pool) this.#pools.set(id, (pool = new Pool(rule, key)));
+    if (!pool) this.#pools.set(id, (pool = new SlotPool(rule, key)));
     return pool;
   }
 }
 
-const isByMinute = ({ starts_per_minute, tokens_per_minute }: Limits): boolean =>
+const isByMinute = ({ starts_per_minute, tokens_per_minute }: FlowLimits): boolean =>
   starts_per_minute !== undefined || tokens_per_minute !== undefined;
 
-const needsSlot = ({ needs }: Claim, { rule, key }: Need): boolean =>
+const needsSlot = ({ needs }: SlotLease, { rule, key }: SlotNeed): boolean =>
   needs.some((need) => need.rule === rule && need.key === key);
 
 /** What limits leave for others while some slots are kept. How many tokens a run will use is not known, so none are left. */
-function lessSlots(limits: Limits, kept: number): Limits {
+function lessSlots(limits: FlowLimits, kept: number): FlowLimits {
   const { concurrency, starts_per_minute, tokens_per_minute } = limits;
   return {
     ...limits,
@@ -449,16 +449,16 @@ function lessSlots(limits: Limits, kept: number): Limits {
 }
 
 /** The order in a lane: a level of priority counts as much as a minute of waiting. */
-const scoreClaim = ({ due, priority }: Claim): number => due - priority * LEVEL_MS;
+const scoreLease = ({ due, priority }: SlotLease): number => due - priority * LEVEL_MS;
 
 /** The priority of a lane's first claim, which grows while it waits. */
-const computeLevel = ({ waiting: [claim] }: Lane, now: number): number =>
-  claim ? Math.min(HIGHEST, Math.floor((now - scoreClaim(claim)) / LEVEL_MS)) : -1;
+const computeLevel = ({ waiting: [lease] }: Lane, now: number): number =>
+  lease ? Math.min(HIGHEST_PRIORITY, Math.floor((now - scoreLease(lease)) / LEVEL_MS)) : -1;
 
 /** Higher levels first, then the lane whose turn was longest ago, then age. */
 function isBefore(a: Lane, b: Lane, now: number): boolean {
   const [levelA, levelB] = [computeLevel(a, now), computeLevel(b, now)];
   if (levelA !== levelB) return levelA > levelB;
   if (a.last !== b.last) return a.last < b.last;
-  return scoreClaim(a.waiting[0] as Claim) < scoreClaim(b.waiting[0] as Claim);
+  return scoreLease(a.waiting[0] as SlotLease) < scoreLease(b.waiting[0] as SlotLease);
 }

@@ -5,7 +5,7 @@ import { deriveUuid } from "../../lib/uuid.ts";
 import { type FlowRule, mergeRules } from "./rule.ts";
 
 /** What rules limit. */
-export interface Limits {
+export interface FlowLimits {
   paused?: true;
   concurrency?: number;
   starts_per_minute?: number;
@@ -15,23 +15,23 @@ export interface Limits {
 }
 
 /** A slot of one rule, of one key. */
-export interface Need {
+export interface SlotNeed {
   rule: string;
   key: string;
   /** Those of a rule of langgraph.json. Without them the rule is the workspace's, and the limiter knows its limits. */
-  limits?: Limits;
+  limits?: FlowLimits;
 }
 
 /** What travels with a run's request. A run to which no limit applies has none. */
 export interface RunFlow {
   priority: number;
-  needs: Need[];
+  needs: SlotNeed[];
   /** Runs of the same turn follow each other; turns share what they compete for. */
   turn?: string;
 }
 
 /** What rules read of a run. */
-export interface RunFacts {
+export interface FlowRunFacts {
   threadId: string;
   assistantId: string;
   graphId: string;
@@ -44,16 +44,16 @@ export interface RunFacts {
 export const USUAL_PRIORITY = 5;
 
 /** Characters of a key. A longer one is replaced by its hash. */
-const LONGEST_KEY = 200;
+const MAX_KEY_LENGTH = 200;
 
 /** What the run must claim by the rules: of langgraph.json first, then of the workspace. Undefined when it need not wait. */
-export function flowFor(deployed: FlowRule[], own: FlowRule[], facts: RunFacts): RunFlow | undefined {
+export function flowFor(deployed: FlowRule[], own: FlowRule[], facts: FlowRunFacts): RunFlow | undefined {
   if (deployed.length === 0 && own.length === 0) return undefined;
   const applying = mergeRules(deployed, own).flatMap((rule) => {
     const key = applies(rule, facts) ? keyIn(rule.key, facts) : undefined;
     return key === undefined ? [] : [{ rule, key }];
   });
-  const needs = applying.flatMap(({ rule, key }): Need[] => {
+  const needs = applying.flatMap(({ rule, key }): SlotNeed[] => {
     const limits = limitsIn(rule);
     if (Object.keys(limits).length === 0) return [];
     return [{ rule: rule.id, key, ...(deployed.includes(rule) && { limits }) }];
@@ -65,10 +65,10 @@ export function flowFor(deployed: FlowRule[], own: FlowRule[], facts: RunFacts):
 }
 
 /** Characters of the metadata that a claim keeps, as JSON, and of one member. */
-const MOST_KEPT = { metadata: 2_000, member: 200 };
+const MAX_METADATA_KEPT = { metadata: 2_000, member: 200 };
 
 /** The slots of the workspace's paused rules that apply to the run. */
-export function pausesFor(own: Iterable<FlowRule>, facts: RunFacts): Need[] {
+export function pausesFor(own: Iterable<FlowRule>, facts: FlowRunFacts): SlotNeed[] {
   return [...own].flatMap((rule) => {
     const key = rule.paused && applies(rule, facts) ? keyIn(rule.key, facts) : undefined;
     return key === undefined ? [] : [{ rule: rule.id, key }];
@@ -76,11 +76,15 @@ export function pausesFor(own: Iterable<FlowRule>, facts: RunFacts): Need[] {
 }
 
 /** What a claim keeps of its run, for rules that pause it later: of metadata only what a rule may match, up to a size. */
-export function pickFacts({ metadata, ...facts }: RunFacts): RunFacts {
+export function pickFacts({ metadata, ...facts }: FlowRunFacts): FlowRunFacts {
   let size = 0;
   const kept = Object.entries(metadata).filter(([name, value]) => {
     const characters = name.length + (JSON.stringify(value) ?? "").length;
-    if (typeof value === "object" || characters > MOST_KEPT.member || size + characters > MOST_KEPT.metadata)
+    if (
+      typeof value === "object" ||
+      characters > MAX_METADATA_KEPT.member ||
+      size + characters > MAX_METADATA_KEPT.metadata
+    )
       return false;
     size += characters;
     return true;
@@ -95,7 +99,7 @@ export function modelIn(settings: unknown[]): string | undefined {
 }
 
 /** The members of a rule that limit. */
-export function limitsIn(rule: Limits): Limits {
+export function limitsIn(rule: FlowLimits): FlowLimits {
   const { paused, concurrency, starts_per_minute, tokens_per_minute, singleton, debounce_seconds } = rule;
   return {
     ...(paused && { paused }),
@@ -109,7 +113,7 @@ export function limitsIn(rule: Limits): Limits {
 
 export function applies(
   { match = {} }: Pick<FlowRule, "match">,
-  { threadId, assistantId, graphId, user, model, metadata }: RunFacts,
+  { threadId, assistantId, graphId, user, model, metadata }: FlowRunFacts,
 ): boolean {
   const named = match.assistant === undefined || [assistantId, graphId].includes(match.assistant);
   return (
@@ -122,7 +126,7 @@ export function applies(
 }
 
 /** The value of a rule's key. A run that has none is not counted by the rule. */
-export function keyIn(key: string, { assistantId, user, model, metadata }: RunFacts): string | undefined {
+export function keyIn(key: string, { assistantId, user, model, metadata }: FlowRunFacts): string | undefined {
   if (key === "workspace") return "";
   if (key === "assistant") return assistantId;
   if (key === "user") return boundKey(user);
@@ -132,4 +136,4 @@ export function keyIn(key: string, { assistantId, user, model, metadata }: RunFa
 }
 
 const boundKey = (key: string | undefined): string | undefined =>
-  key !== undefined && key.length > LONGEST_KEY ? deriveUuid(`flow key ${key}`) : key;
+  key !== undefined && key.length > MAX_KEY_LENGTH ? deriveUuid(`flow key ${key}`) : key;

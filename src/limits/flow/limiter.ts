@@ -3,12 +3,12 @@
  * said that the run is over. docs/flow-control.md has the protocol and its proof.
  */
 import { DurableObject } from "cloudflare:workers";
-import { answerCall, type Answering } from "../../lib/rpc.ts";
-import { type Claim, Book, COUNTED_MS, type Place, type PoolUse } from "./book.ts";
-import { type FlowRule, MOST_RULES } from "./rule.ts";
+import { dispatchRpc, type RpcTarget } from "../../lib/rpc.ts";
+import { type SlotLease, SlotBook, COUNTED_MS, type QueuePosition, type PoolUse } from "./book.ts";
+import { type FlowRule, MAX_RULES } from "./rule.ts";
 import { logError } from "../../lib/log.ts";
-import { limitsIn, type Need, pausesFor } from "./claim.ts";
-import type { Answer, FlowRpc, Grant, NewClaim, Waiting } from "./rpc.ts";
+import { limitsIn, type SlotNeed, pausesFor } from "./claim.ts";
+import type { AcquireResult, FlowRpc, GrantSlots, NewSlotLease, WaitingLease } from "./rpc.ts";
 
 // The tables of a workspace's limiter, in its Durable Object's SQLite, and every statement on them.
 
@@ -19,7 +19,7 @@ const MIGRATIONS = [
    CREATE TABLE rules (id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID;`,
 ];
 
-interface ClaimRow extends Record<string, SqlStorageValue> {
+interface LeaseRow extends Record<string, SqlStorageValue> {
   run_id: string;
   body: string;
   granted: number | null;
@@ -29,7 +29,7 @@ interface ClaimRow extends Record<string, SqlStorageValue> {
 }
 
 /** What a claim's row has as JSON. */
-type Body = Pick<Claim, "threadId" | "created" | "due" | "priority" | "needs" | "turn" | "facts">;
+type Body = Pick<SlotLease, "threadId" | "created" | "due" | "priority" | "needs" | "turn" | "facts">;
 
 export class FlowTables {
   readonly #sql: SqlStorage;
@@ -50,9 +50,9 @@ export class FlowTables {
     this.#made = true;
   }
 
-  claims(): Claim[] {
+  leases(): SlotLease[] {
     if (!this.#made) return [];
-    const rows = this.#sql.exec<ClaimRow>("SELECT * FROM claims ORDER BY granted").toArray();
+    const rows = this.#sql.exec<LeaseRow>("SELECT * FROM claims ORDER BY granted").toArray();
     return rows.map(({ run_id, body, granted, ended, tokens, stopped }) => ({
       runId: run_id,
       ...(JSON.parse(body) as Body),
@@ -63,26 +63,26 @@ export class FlowTables {
     }));
   }
 
-  insertClaim(claim: Claim): void {
+  insertLease(lease: SlotLease): void {
     const sql = "INSERT INTO claims VALUES (?, ?, ?, NULL, NULL, ?)";
-    this.#sql.exec(sql, claim.runId, bodyText(claim), claim.granted ?? null, claim.stopped ? 1 : null);
+    this.#sql.exec(sql, lease.runId, bodyText(lease), lease.granted ?? null, lease.stopped ? 1 : null);
   }
 
   /** Writes the needs of a claim, which a rule that pauses it has changed. */
-  setNeeds(claim: Claim): void {
-    this.#sql.exec("UPDATE claims SET body = ? WHERE run_id = ?", bodyText(claim), claim.runId);
+  setNeeds(lease: SlotLease): void {
+    this.#sql.exec("UPDATE claims SET body = ? WHERE run_id = ?", bodyText(lease), lease.runId);
   }
 
-  setClaim({ runId, granted, ended, tokens, stopped }: Claim): void {
+  setLease({ runId, granted, ended, tokens, stopped }: SlotLease): void {
     const sql = "UPDATE claims SET granted = ?, ended = ?, tokens = ?, stopped = ? WHERE run_id = ?";
     this.#sql.exec(sql, granted ?? null, ended ?? null, tokens ?? null, stopped ? 1 : null, runId);
   }
 
-  renameClaim(runId: string, to: string): void {
+  renameLease(runId: string, to: string): void {
     this.#sql.exec("UPDATE claims SET run_id = ? WHERE run_id = ?", to, runId);
   }
 
-  deleteClaim(runId: string): void {
+  deleteLease(runId: string): void {
     this.#sql.exec("DELETE FROM claims WHERE run_id = ?", runId);
   }
 
@@ -112,11 +112,11 @@ export class FlowTables {
   }
 }
 
-const bodyText = ({ threadId, created, due, priority, needs, turn, facts }: Claim): string =>
+const bodyText = ({ threadId, created, due, priority, needs, turn, facts }: SlotLease): string =>
   JSON.stringify({ threadId, created, due, priority, needs, turn, facts } satisfies Body);
 
 /** Claims that wait at most: about 20 MB of memory. */
-const MOST_WAITING = 50_000;
+const MAX_WAITING = 50_000;
 /** Milliseconds until the limiter asks whether a run still holds its slots: as long as it has run, within these. */
 const CHECK_MS = { least: 60_000, most: 600_000 };
 /** Milliseconds until a call of a thread that failed is repeated: doubled each time, up to the most. */
@@ -129,18 +129,18 @@ const CALLING_MS = 5_000;
 const SPREAD_MS = 5;
 
 /** A call of a thread about its run. */
-interface Call {
+interface DueCall {
   at: number;
   tries: number;
 }
 
 /** The Durable Object of one workspace's slots. */
-export class LimiterObject extends DurableObject<Env> implements FlowRpc, Answering {
+export class LimiterObject extends DurableObject<Env> implements FlowRpc, RpcTarget {
   readonly #tables: FlowTables;
   #rules = new Map<string, FlowRule>();
-  #book: Book;
+  #book: SlotBook;
   /** By run: when the thread of a claim with slots is called next. */
-  readonly #calls = new Map<string, Call>();
+  readonly #calls = new Map<string, DueCall>();
   readonly #calling = new Set<string>();
   #alarmAt: number | undefined;
   /** When a claim that has ended is counted no more. */
@@ -149,7 +149,7 @@ export class LimiterObject extends DurableObject<Env> implements FlowRpc, Answer
   constructor(
     ctx: DurableObjectState,
     env: Env,
-    private readonly grant: Grant,
+    private readonly grant: GrantSlots,
   ) {
     super(ctx, env);
     this.#tables = new FlowTables(ctx.storage);
@@ -157,8 +157,8 @@ export class LimiterObject extends DurableObject<Env> implements FlowRpc, Answer
     this.#arm();
   }
 
-  async answer(method: string, args: unknown[]): Promise<unknown> {
-    return answerCall(this, method, args);
+  async dispatch(method: string, args: unknown[]): Promise<unknown> {
+    return dispatchRpc(this, method, args);
   }
 
   async rules(): Promise<FlowRule[]> {
@@ -166,7 +166,7 @@ export class LimiterObject extends DurableObject<Env> implements FlowRpc, Answer
   }
 
   async putRule(rule: FlowRule): Promise<boolean> {
-    if (!this.#rules.has(rule.id) && this.#rules.size >= MOST_RULES) return false;
+    if (!this.#rules.has(rule.id) && this.#rules.size >= MAX_RULES) return false;
     this.#change(() => {
       this.#tables.putRule(rule);
       this.#rules.set(rule.id, rule);
@@ -185,48 +185,48 @@ export class LimiterObject extends DurableObject<Env> implements FlowRpc, Answer
     });
   }
 
-  async acquire(given: NewClaim): Promise<Answer> {
-    const known = this.#book.claim(given.runId);
-    if (known?.created === given.created) return isHeld(known) ? "granted" : "waits";
+  async acquire(given: NewSlotLease): Promise<AcquireResult> {
+    const known = this.#book.lease(given.runId);
+    if (known?.created === given.created) return isHolding(known) ? "granted" : "waits";
     // The run of before was deleted with its thread, and has ended.
     if (known) await this.release(known.runId, known.created);
-    if (this.#book.waiting >= MOST_WAITING) return "full";
-    const claim: Claim = { ...given, needs: [...given.needs, ...this.#listPauses(given, this.#rules.values())] };
+    if (this.#book.waiting >= MAX_WAITING) return "full";
+    const lease: SlotLease = { ...given, needs: [...given.needs, ...this.#listPauses(given, this.#rules.values())] };
     // The rule that paused the run is gone.
-    if (claim.needs.length === 0) return "granted";
-    let stopped: Claim[] = [];
+    if (lease.needs.length === 0) return "granted";
+    let stopped: SlotLease[] = [];
     this.#change(() => {
       const counted = this.#book.rename(given.runId);
-      if (counted) this.#tables.renameClaim(given.runId, counted);
-      this.#book.add(claim);
-      stopped = this.#book.replace(claim);
-      for (const one of stopped) if (one !== claim) this.#tables.setClaim(one);
-      return claim;
-    }, claim);
+      if (counted) this.#tables.renameLease(given.runId, counted);
+      this.#book.add(lease);
+      stopped = this.#book.replace(lease);
+      for (const one of stopped) if (one !== lease) this.#tables.setLease(one);
+      return lease;
+    }, lease);
     for (const { runId } of stopped) this.#calls.set(runId, { at: Date.now(), tries: 0 });
     if (stopped.length > 0) this.#callDue(Date.now(), stopped);
-    return isHeld(claim) ? "granted" : "waits";
+    return isHolding(lease) ? "granted" : "waits";
   }
 
   async release(runId: string, created: number, tokens = 0): Promise<void> {
-    const claim = this.#book.claim(runId);
+    const lease = this.#book.lease(runId);
     // A repeated call may be about a run of the past with the same id.
-    if (claim?.created !== created || claim.ended !== undefined) return;
+    if (lease?.created !== created || lease.ended !== undefined) return;
     this.#calls.delete(runId);
     this.#change(() => {
       const now = Date.now();
-      if (this.#book.end(claim, now, tokens)) this.#tables.deleteClaim(runId);
+      if (this.#book.end(lease, now, tokens)) this.#tables.deleteLease(runId);
       else {
-        this.#tables.setClaim(claim);
+        this.#tables.setLease(lease);
         this.#pruneAt ??= now + COUNTED_MS;
       }
-      return claim;
+      return lease;
     });
   }
 
-  async place(runId: string): Promise<Place | undefined> {
-    const claim = this.#book.claim(runId);
-    return claim && this.#book.place(claim, Date.now());
+  async position(runId: string): Promise<QueuePosition | undefined> {
+    const lease = this.#book.lease(runId);
+    return lease && this.#book.position(lease, Date.now());
   }
 
   async uses(most: number): Promise<PoolUse[]> {
@@ -234,12 +234,12 @@ export class LimiterObject extends DurableObject<Env> implements FlowRpc, Answer
     return uses.toSorted((a, b) => b.waiting - a.waiting || b.held - a.held).slice(0, most);
   }
 
-  async waiting(rule: string | undefined, key: string | undefined, most: number): Promise<Waiting[]> {
+  async waiting(rule: string | undefined, key: string | undefined, most: number): Promise<WaitingLease[]> {
     const now = Date.now();
-    return this.#book.queue(rule, key, most).flatMap((claim) => {
-      const { runId, threadId, priority, due } = claim;
-      const place = this.#book.place(claim, now);
-      return place ? [{ run_id: runId, thread_id: threadId, priority, due, ...place }] : [];
+    return this.#book.queue(rule, key, most).flatMap((lease) => {
+      const { runId, threadId, priority, due } = lease;
+      const position = this.#book.position(lease, now);
+      return position ? [{ run_id: runId, thread_id: threadId, priority, due, ...position }] : [];
     });
   }
 
@@ -250,7 +250,7 @@ export class LimiterObject extends DurableObject<Env> implements FlowRpc, Answer
       const now = Date.now();
       const old = this.#book.prune(now);
       this.#pruneAt = this.#book.nextPrune;
-      if (old.length > 0) this.#tables.write(() => old.forEach((runId) => this.#tables.deleteClaim(runId)));
+      if (old.length > 0) this.#tables.write(() => old.forEach((runId) => this.#tables.deleteLease(runId)));
       if (this.#book.waiting > 0) this.#change(() => undefined);
       this.#callDue(now);
     } catch (error) {
@@ -265,14 +265,14 @@ export class LimiterObject extends DurableObject<Env> implements FlowRpc, Answer
    * Carries out a change and grants what it frees, in one transaction. `work` gives the claim near which slots became free;
    * undefined: anywhere. `asker`: a new claim, which is stored. Its thread gets the grant as its answer.
    */
-  #change(work: () => Claim | undefined, asker?: Claim): void {
-    let granted: Claim[] = [];
+  #change(work: () => SlotLease | undefined, asker?: SlotLease): void {
+    let granted: SlotLease[] = [];
     try {
       this.#tables.write(() => {
         const near = work();
         granted = this.#book.grant(Date.now(), near);
-        if (asker) this.#tables.insertClaim(asker);
-        for (const claim of granted) if (claim !== asker) this.#tables.setClaim(claim);
+        if (asker) this.#tables.insertLease(asker);
+        for (const lease of granted) if (lease !== asker) this.#tables.setLease(lease);
       });
     } catch (error) {
       // Memory is ahead of the storage.
@@ -280,50 +280,50 @@ export class LimiterObject extends DurableObject<Env> implements FlowRpc, Answer
       throw error;
     }
     const now = Date.now();
-    for (const claim of granted)
-      this.#calls.set(claim.runId, { at: claim === asker ? now + CHECK_MS.least : now, tries: 0 });
+    for (const lease of granted)
+      this.#calls.set(lease.runId, { at: lease === asker ? now + CHECK_MS.least : now, tries: 0 });
     this.#callDue(now, granted);
     this.#arm();
   }
 
   /** The claims that wait and that the rule pauses need its slot from now on. */
   #holdBack(rule: FlowRule): void {
-    for (const claim of this.#book.claims()) {
-      if (claim.granted !== undefined || claim.stopped) continue;
-      const pauses = this.#listPauses(claim, [rule]);
+    for (const lease of this.#book.leases()) {
+      if (lease.granted !== undefined || lease.stopped) continue;
+      const pauses = this.#listPauses(lease, [rule]);
       if (pauses.length === 0) continue;
-      this.#book.need(claim, pauses);
-      this.#tables.setNeeds(claim);
+      this.#book.need(lease, pauses);
+      this.#tables.setNeeds(lease);
     }
   }
 
   /** The slots of paused rules that the claim does not have yet. */
-  #listPauses({ facts, needs }: NewClaim, rules: Iterable<FlowRule>): Need[] {
+  #listPauses({ facts, needs }: NewSlotLease, rules: Iterable<FlowRule>): SlotNeed[] {
     const pauses = facts ? pausesFor(rules, facts) : [];
     return pauses.filter(({ rule }) => !needs.some((need) => need.rule === rule));
   }
 
   /** Calls threads that are due, as far as there is room for calls. */
-  #callDue(now: number, claims: Iterable<Claim> = this.#book.claims()): void {
-    for (const claim of claims) {
+  #callDue(now: number, leases: Iterable<SlotLease> = this.#book.leases()): void {
+    for (const lease of leases) {
       if (this.#calling.size >= AT_ONCE) return;
-      const call = this.#calls.get(claim.runId);
-      if (!call || call.at > now || this.#calling.has(claim.runId)) continue;
-      this.#calling.add(claim.runId);
-      this.ctx.waitUntil(this.#call(claim, call));
+      const call = this.#calls.get(lease.runId);
+      if (!call || call.at > now || this.#calling.has(lease.runId)) continue;
+      this.#calling.add(lease.runId);
+      this.ctx.waitUntil(this.#call(lease, call));
     }
   }
 
   /** Tells the thread that its run has its slots. The slots of a run that is over are free. */
-  async #call(claim: Claim, call: Call): Promise<void> {
-    const { threadId, runId, created } = claim;
+  async #call(lease: SlotLease, call: DueCall): Promise<void> {
+    const { threadId, runId, created } = lease;
     try {
-      const holds = await this.grant(threadId, runId, created, claim.stopped ?? false);
-      if (this.#book.claim(runId) !== claim) return;
+      const holds = await this.grant(threadId, runId, created, lease.stopped ?? false);
+      if (this.#book.lease(runId) !== lease) return;
       if (!holds) return await this.release(runId, created);
       const now = Date.now();
-      if (claim.stopped) return void this.#calls.set(runId, { at: now + CALLING_MS, tries: 0 });
-      const age = now - (claim.granted ?? now);
+      if (lease.stopped) return void this.#calls.set(runId, { at: now + CALLING_MS, tries: 0 });
+      const age = now - (lease.granted ?? now);
       this.#calls.set(runId, { at: now + Math.min(CHECK_MS.most, Math.max(CHECK_MS.least, age)), tries: 0 });
     } catch (error) {
       logError(error, { thread: threadId, while: "granting a run its slots" });
@@ -356,19 +356,19 @@ export class LimiterObject extends DurableObject<Env> implements FlowRpc, Answer
   }
 
   /** What the storage has. Threads of claims with slots are called soon: a call of before may not have arrived. */
-  #load(): Book {
+  #load(): SlotBook {
     this.#rules = new Map(this.#tables.rules().map((rule) => [rule.id, rule]));
-    const book = new Book((rule) => {
+    const book = new SlotBook((rule) => {
       const own = this.#rules.get(rule);
       return own && limitsIn(own);
     });
     this.#calls.clear();
     const now = Date.now();
     let held = 0;
-    for (const claim of this.#tables.claims()) {
-      book.add(claim);
-      if (claim.ended !== undefined || !(isHeld(claim) || claim.stopped)) continue;
-      this.#calls.set(claim.runId, { at: now + RETRY_MS.least + held * SPREAD_MS, tries: 0 });
+    for (const lease of this.#tables.leases()) {
+      book.add(lease);
+      if (lease.ended !== undefined || !(isHolding(lease) || lease.stopped)) continue;
+      this.#calls.set(lease.runId, { at: now + RETRY_MS.least + held * SPREAD_MS, tries: 0 });
       held += 1;
     }
     this.#pruneAt = book.nextPrune;
@@ -376,4 +376,4 @@ export class LimiterObject extends DurableObject<Env> implements FlowRpc, Answer
   }
 }
 
-const isHeld = ({ granted, ended }: Claim): boolean => granted !== undefined && ended === undefined;
+const isHolding = ({ granted, ended }: SlotLease): boolean => granted !== undefined && ended === undefined;

@@ -9,8 +9,8 @@ import { Problem } from "../../lib/problem.ts";
 import type { App } from "../../http/context.ts";
 import { body, param, query } from "../../http/validate.ts";
 import { forgetRules } from "./rpc.ts";
-import { deployedRules, FlowRule, mergeRules, MOST_RULES, RuleBody, RuleId } from "./rule.ts";
-import { flowControl, type Waiting } from "./rpc.ts";
+import { deployedRules, FlowRule, mergeRules, MAX_RULES, RuleBody, RuleId } from "./rule.ts";
+import { flowControl, type WaitingLease } from "./rpc.ts";
 import type { PoolUse } from "./book.ts";
 
 const doc = createDoc("Flow control");
@@ -54,7 +54,7 @@ const shownUse = ({ oldest, starts, tokens, ...use }: PoolUse): v.InferOutput<ty
   oldest_at: oldest === undefined ? null : new Date(oldest).toISOString(),
 });
 
-const showWaiting = ({ due, ...waiting }: Waiting): v.InferOutput<typeof WaitingRun> => ({
+const showWaiting = ({ due, ...waiting }: WaitingLease): v.InferOutput<typeof WaitingRun> => ({
   ...waiting,
   since: new Date(due).toISOString(),
 });
@@ -88,7 +88,7 @@ export const flowRoutes = new Hono<App>()
       const rule = { id: c.req.valid("param").rule_id, ...c.req.valid("json") };
       refuseDeployed(rule.id);
       if (!(await flowControl(c.env, workspaceId).putRule(rule)))
-        throw new Problem(409, `A workspace has at most ${MOST_RULES} rules. Delete one first.`);
+        throw new Problem(409, `A workspace has at most ${MAX_RULES} rules. Delete one first.`);
       forgetRules(workspaceId);
       await audit(c, { action: "flow_rule.updated", targetId: rule.id, detail: rule });
       return c.json(showRule(rule, "workspace"));

@@ -1,17 +1,17 @@
 /** What the rest of Weir may ask of a workspace's limiter, and how to reach it. */
-import { objectNamed, callObject } from "../../lib/rpc.ts";
+import { objectNamed, rpcProxy } from "../../lib/rpc.ts";
 import { retryCalls } from "../../lib/retry.ts";
-import type { Claim, Place, PoolUse } from "./book.ts";
+import type { SlotLease, QueuePosition, PoolUse } from "./book.ts";
 import type { FlowRule } from "./rule.ts";
 import { RowCache } from "../../lib/cache.ts";
 
 /** A claim as a thread makes it. */
-export type NewClaim = Omit<Claim, "granted" | "ended" | "tokens" | "stopped">;
+export type NewSlotLease = Omit<SlotLease, "granted" | "ended" | "tokens" | "stopped">;
 
 /** `full`: too many wait, so this claim has no place. The thread asks again later. */
-export type Answer = "granted" | "waits" | "full";
+export type AcquireResult = "granted" | "waits" | "full";
 
-export interface Waiting extends Place {
+export interface WaitingLease extends QueuePosition {
   run_id: string;
   thread_id: string;
   priority: number;
@@ -35,25 +35,25 @@ export interface FlowRpc {
   putRule(rule: FlowRule): Promise<boolean>;
   deleteRule(id: string): Promise<void>;
   /** Claims the slots of a run, which its thread has stored. The run begins only when the answer is "granted", or `Grant` is called. */
-  acquire(claim: NewClaim): Promise<Answer>;
+  acquire(lease: NewSlotLease): Promise<AcquireResult>;
   /** The run has ended: its thread has stored that. */
   release(runId: string, created: number, tokens?: number): Promise<void>;
   /** Where the run waits. Undefined when it does not. */
-  place(runId: string): Promise<Place | undefined>;
+  position(runId: string): Promise<QueuePosition | undefined>;
   /** What is in use and waits, by rule and key, the longest queues first. */
   uses(most: number): Promise<PoolUse[]>;
   /** The claims that wait for any rule, for one, or for one key of it, in order. */
-  waiting(rule: string | undefined, key: string | undefined, most: number): Promise<Waiting[]>;
+  waiting(rule: string | undefined, key: string | undefined, most: number): Promise<WaitingLease[]>;
 }
 
 /**
  * The thread's run has its slots: it begins now, if it has not begun. False when it has ended, or there is no such run. May be
  * called any number of times. `stopped`: another run has taken its place, and the run is stopped instead.
  */
-export type Grant = (threadId: string, runId: string, created: number, stopped: boolean) => Promise<boolean>;
+export type GrantSlots = (threadId: string, runId: string, created: number, stopped: boolean) => Promise<boolean>;
 
 export function flowControl(env: Env, workspaceId: string): FlowRpc {
-  return retryCalls(() => callObject<FlowRpc>(objectNamed(env, env.LIMITER, workspaceId)));
+  return retryCalls(() => rpcProxy<FlowRpc>(objectNamed(env, env.LIMITER, workspaceId)));
 }
 
 // The rules of workspaces that this isolate has read. A run costs no call for them, and a rule that changes counts within the age.

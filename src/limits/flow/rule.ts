@@ -2,7 +2,7 @@
 import * as v from "valibot";
 
 /** The most that a rule allows at once or a minute. */
-const MOST = { runs: 10_000, tokens: 1_000_000_000 };
+const MAX_ALLOWED = { runs: 10_000, tokens: 1_000_000_000 };
 const count = (most: number) => v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(most)));
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
 
@@ -35,11 +35,11 @@ const effects = {
   /** No run begins. */
   paused: v.optional(v.literal(true)),
   /** Runs that are in progress at once, of each key. */
-  concurrency: count(MOST.runs),
+  concurrency: count(MAX_ALLOWED.runs),
   /** Runs that begin within any 60 seconds, of each key. */
-  starts_per_minute: count(MOST.runs),
+  starts_per_minute: count(MAX_ALLOWED.runs),
   /** Tokens of runs that ended within the last 60 seconds, of each key. A run begins while there are fewer. */
-  tokens_per_minute: count(MOST.tokens),
+  tokens_per_minute: count(MAX_ALLOWED.tokens),
   /**
    * One open run of each key: a new one is stopped while another is open (`first`), or stops the others and begins when they
    * have ended (`last`).
@@ -79,7 +79,7 @@ export const FlowRule = v.pipe(
 export type FlowRule = v.InferOutput<typeof FlowRule>;
 
 /** Rules that a workspace, or a langgraph.json, has at most: each run is compared with all. */
-export const MOST_RULES = 100;
+export const MAX_RULES = 100;
 
 /** The rules that count: those of langgraph.json first, then the workspace's own whose ids are not taken (docs/flow-control.md). */
 export function mergeRules<Rule extends { id: string }>(deployed: Rule[], own: Rule[]): Rule[] {
@@ -92,6 +92,6 @@ export const deployedRules: FlowRule[] = [];
 
 export const FlowRules = v.pipe(
   v.array(FlowRule),
-  v.maxLength(MOST_RULES, `at most ${MOST_RULES} rules`),
+  v.maxLength(MAX_RULES, `at most ${MAX_RULES} rules`),
   v.check((rules) => new Set(rules.map(({ id }) => id)).size === rules.length, "two rules have the same id"),
 );

@@ -11,7 +11,7 @@ import type * as v from "valibot";
 import { invalidParams, taskNotFound } from "./errors.ts";
 import type { Envelope } from "./schema.ts";
 import { putTask } from "./store.ts";
-import type { Generation, Task } from "./types.ts";
+import type { A2aGeneration, A2aTask } from "./types.ts";
 import type { Json } from "../../lib/json.ts";
 import { threadMetadata } from "../../threads/api/access.ts";
 import { authorize, containsJson } from "../../access/users/handlers.ts";
@@ -30,12 +30,12 @@ export function readTaskId(id: string): { threadId: string; runId: string } | un
     : undefined;
 }
 
-export interface Call {
+export interface A2aCall {
   c: Context<App>;
   assistant: Assistant;
   workspaceId: string;
   envelope: Envelope;
-  generation: Generation;
+  generation: A2aGeneration;
 }
 
 /** The parameters by a schema, or −32602 that names each fault and no value. */
@@ -48,7 +48,7 @@ export function params<S extends v.GenericSchema<unknown, unknown>>(schema: S, v
   }
 }
 
-export const callDatabase = ({ c }: Call): Database => database(c.env.DB);
+export const callDatabase = ({ c }: A2aCall): Database => database(c.env.DB);
 
 /** The contextId as its first message gave it. */
 export function taskContext({ runs }: TaskView): string {
@@ -57,14 +57,14 @@ export function taskContext({ runs }: TaskView): string {
 }
 
 /** Writes the task's row of the list. A status without an end is dated by its beginning, so that its end is newer. */
-export async function project(db: Database, workspaceId: string, assistantId: string, task: Task): Promise<void> {
+export async function project(db: Database, workspaceId: string, assistantId: string, task: A2aTask): Promise<void> {
   const { state, timestamp } = task.status;
   const threadId = readTaskId(task.id)?.threadId ?? "";
   await putTask(db, { workspaceId, id: task.id, assistantId, threadId, state, updatedAt: Date.parse(timestamp) });
 }
 
 /** The task with the most recent `length` messages of its history. */
-export function shorten(task: Task, length: number | undefined): Task {
+export function shorten(task: A2aTask, length: number | undefined): A2aTask {
   if (length === undefined) return task;
   return { ...task, history: length === 0 ? [] : task.history.slice(-length) };
 }
@@ -72,36 +72,40 @@ export function shorten(task: Task, length: number | undefined): Task {
 // What a user of the deployment's own `Auth` may do: a task is a run on a thread, so the handlers of threads decide. All
 // other callers may do everything in their workspace.
 
-export const callUser = ({ c }: Call): string | undefined => c.get("principal").user?.identity;
+export const callUser = ({ c }: A2aCall): string | undefined => c.get("principal").user?.identity;
 
 /** Throws that there is no such task unless the caller may do this with the thread; one that does not exist yet is free. */
-export async function mayReach({ c, workspaceId }: Call, threadId: string, action: "read" | "update"): Promise<void> {
+export async function requireTaskAccess(
+  { c, workspaceId }: A2aCall,
+  threadId: string,
+  action: "read" | "update",
+): Promise<void> {
   const filter = await authorize(c.get("principal"), "threads", action, { thread_id: threadId });
   const metadata = filter && (await threadMetadata(c.env, workspaceId, threadId));
   if (metadata && !containsJson(metadata, filter)) throw taskNotFound();
 }
 
 /** What the metadata of a thread must contain for the caller to find its tasks; undefined: no limit. */
-export async function mayFind({ c }: Call): Promise<Json | undefined> {
+export async function requireFindable({ c }: A2aCall): Promise<Json | undefined> {
   return authorize(c.get("principal"), "threads", "search", { metadata: {} });
 }
 
 // Which task an id names: the caller's own, of this assistant.
 
-interface Found {
+interface FoundTask {
   ref: TaskRef;
   view: TaskView;
 }
 
 /** The task of this id that is the caller's to read or change, and this assistant's; anything else is not found. */
-export async function findTask(call: Call, id: string, action: "read" | "update" = "read"): Promise<Found> {
+export async function findTask(call: A2aCall, id: string, action: "read" | "update" = "read"): Promise<FoundTask> {
   const named = readTaskId(id);
-  if (named) await mayReach(call, named.threadId, action);
+  if (named) await requireTaskAccess(call, named.threadId, action);
   return listedTask(call, id);
 }
 
 /** A task of which the caller is known to be allowed to read it. */
-export async function listedTask(call: Call, id: string): Promise<Found> {
+export async function listedTask(call: A2aCall, id: string): Promise<FoundTask> {
   const named = readTaskId(id);
   if (!named) throw taskNotFound();
   const { threadId, runId } = named;

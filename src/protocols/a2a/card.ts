@@ -2,7 +2,7 @@
 import { type Json, canonicalJson } from "../../lib/json.ts";
 import { SCOPES } from "../../http/principal.ts";
 import { type Assistant, findAnywhere } from "../../agents/assistants/store.ts";
-import { type Modes, readSettings, readModes } from "./modes.ts";
+import { type MediaModes, readSettings, readModes } from "./modes.ts";
 import { FlattenedSign, importJWK, type JWK } from "jose";
 import { type Context, Hono } from "hono";
 import * as v from "valibot";
@@ -14,14 +14,14 @@ import { createDoc } from "../../http/route.ts";
 import { serverAddress, type App } from "../../http/context.ts";
 import { Problem } from "../../lib/problem.ts";
 import { query } from "../../http/validate.ts";
-import type { Call } from "./call.ts";
-import type { Generation } from "./types.ts";
+import type { A2aCall } from "./call.ts";
+import type { A2aGeneration } from "./types.ts";
 
 /** The content of an assistant's card. */
-export type Described = Pick<
+export type CardContent = Pick<
   Assistant,
   "assistant_id" | "graph_id" | "name" | "description" | "metadata" | "version"
-> & { modes: Modes };
+> & { modes: MediaModes };
 
 /** How callers prove who they are, in 1.0's words. */
 function securityOf1(origin: string) {
@@ -64,7 +64,7 @@ const oauthFlow = (origin: string) => ({
 });
 
 /** What both generations have in common. */
-function commonFields(assistant: Described): Json {
+function commonFields(assistant: CardContent): Json {
   const { name, graph_id, version, modes } = assistant;
   const { skills, provider, documentation_url, icon_url } = readSettings(assistant);
   const description = assistant.description || `The assistant "${name}" on the graph "${graph_id}".`;
@@ -81,10 +81,10 @@ function commonFields(assistant: Described): Json {
   };
 }
 
-const cardUrl = (assistant: Described, origin: string) => `${origin}/a2a/${assistant.assistant_id}`;
+const cardUrl = (assistant: CardContent, origin: string) => `${origin}/a2a/${assistant.assistant_id}`;
 
 /** A card with only the members of version 1.0. */
-export function card1(assistant: Described, origin: string): Json {
+export function card1(assistant: CardContent, origin: string): Json {
   const { extensions } = readSettings(assistant);
   // Protobuf leaves out a `required` of false, and so does everyone who checks the card's signature.
   const declared = extensions?.map(({ required, ...one }) => ({ ...one, ...(required && { required }) }));
@@ -106,7 +106,7 @@ export function card1(assistant: Described, origin: string): Json {
 }
 
 /** The card of 1.0 with the members of 0.3: clients of both generations read it, each without the other's members. */
-export function hybridCard(assistant: Described, origin: string): Json {
+export function hybridCard(assistant: CardContent, origin: string): Json {
   const card = card1(assistant, origin);
   return {
     ...card,
@@ -191,7 +191,7 @@ let started: number | undefined;
 const startedAt = (): number => (started ??= Date.now());
 
 /** The public form of an assistant, and the time of its last change. */
-async function describe(c: Context<App>, idOrGraphId: string): Promise<{ card: Described; changed: number }> {
+async function describe(c: Context<App>, idOrGraphId: string): Promise<{ card: CardContent; changed: number }> {
   const id = toAssistantId(idOrGraphId);
   // Each workspace has its own default assistant. Its public card comes from the deployment's configuration.
   const standard = defaultAssistants().find((one) => one.id === id);
@@ -205,7 +205,7 @@ async function describe(c: Context<App>, idOrGraphId: string): Promise<{ card: D
   return { card: { ...found, modes: await readModes(found, c.env) }, changed: Date.parse(found.updated_at) };
 }
 
-async function signedCard(card: Described, origin: string, generation: Generation, env: Env): Promise<Json> {
+async function signedCard(card: CardContent, origin: string, generation: A2aGeneration, env: Env): Promise<Json> {
   const pure = card1(card, origin);
   return signCard(generation === "0.3" ? hybridCard(card, origin) : pure, pure, env, origin);
 }
@@ -230,7 +230,7 @@ async function cardResponse(c: Context<App>, id: string): Promise<Response> {
 }
 
 /** The card for callers with a credential: the assistant as their own workspace has it. */
-export async function extendedCard({ c, assistant, generation }: Call): Promise<unknown> {
+export async function extendedCard({ c, assistant, generation }: A2aCall): Promise<unknown> {
   const origin = serverAddress(c);
   const card = { ...assistant, modes: await readModes(assistant, c.env) };
   return signedCard(card, origin, generation, c.env);

@@ -2,15 +2,15 @@
 import type { Json } from "../../lib/json.ts";
 import { isObject } from "../../lib/json.ts";
 import {
-  type Artifact,
-  type Generation,
-  type Message,
-  type Part,
+  type A2aArtifact,
+  type A2aGeneration,
+  type A2aMessage,
+  type A2aPart,
   type PushConfig,
-  type State,
-  type Status,
-  type Task,
-  type Update,
+  type TaskState,
+  type TaskStatus,
+  type A2aTask,
+  type TaskUpdate,
   isSettled,
 } from "./types.ts";
 
@@ -21,10 +21,10 @@ function present(values: Json): Json {
   );
 }
 
-const stateName = (state: State, generation: Generation) =>
+const stateName = (state: TaskState, generation: A2aGeneration) =>
   generation === "0.3" ? state : `TASK_STATE_${state.toUpperCase().replaceAll("-", "_")}`;
 
-function translatePart(given: Part, generation: Generation): Json {
+function translatePart(given: A2aPart, generation: A2aGeneration): Json {
   if (generation === "1.0") return present({ ...given });
   const { text, raw, url, data, filename, mediaType, metadata } = given;
   if (text !== undefined) return present({ kind: "text", text, metadata });
@@ -35,7 +35,7 @@ function translatePart(given: Part, generation: Generation): Json {
   return present({ kind: "data", data: isObject(data) ? data : { value: data }, metadata });
 }
 
-function translateMessage(given: Message, generation: Generation): Json {
+function translateMessage(given: A2aMessage, generation: A2aGeneration): Json {
   const { role, parts, ...rest } = given;
   const all = { ...rest, role, parts: parts.map((one) => translatePart(one, generation)) };
   return generation === "0.3"
@@ -43,11 +43,11 @@ function translateMessage(given: Message, generation: Generation): Json {
     : present({ ...all, role: `ROLE_${role.toUpperCase()}` });
 }
 
-function artifact({ parts, ...rest }: Artifact, generation: Generation): Json {
+function artifact({ parts, ...rest }: A2aArtifact, generation: A2aGeneration): Json {
   return present({ ...rest, parts: parts.map((one) => translatePart(one, generation)) });
 }
 
-function status(given: Status, generation: Generation): Json {
+function status(given: TaskStatus, generation: A2aGeneration): Json {
   const { state, timestamp } = given;
   return present({
     state: stateName(state, generation),
@@ -57,10 +57,10 @@ function status(given: Status, generation: Generation): Json {
 }
 
 /** 0.3 callers read the answer from the status as well as from the artifacts (specification, section 4.4). */
-export function answerStatus(task: Task): Status {
+export function statusWithResponse(task: A2aTask): TaskStatus {
   const last = task.artifacts.at(-1);
   if (task.status.state !== "completed" || task.status.message || !last) return task.status;
-  const answer: Message = {
+  const answer: A2aMessage = {
     messageId: last.artifactId,
     role: "agent",
     parts: last.parts,
@@ -71,30 +71,30 @@ export function answerStatus(task: Task): Status {
 }
 
 /** `artifacts` is left out of lists that do not request them. */
-export function translateTask(given: Task, generation: Generation, withArtifacts = true): Json {
+export function translateTask(given: A2aTask, generation: A2aGeneration, withArtifacts = true): Json {
   const { id, contextId, history, artifacts } = given;
   return present({
     ...(generation === "0.3" && { kind: "task" }),
     id,
     contextId,
-    status: status(generation === "0.3" ? answerStatus(given) : given.status, generation),
+    status: status(generation === "0.3" ? statusWithResponse(given) : given.status, generation),
     artifacts: withArtifacts ? artifacts.map((one) => artifact(one, generation)) : undefined,
     history: history.map((one) => translateMessage(one, generation)),
   });
 }
 
 /** What 1.0 wraps in its kind, and 0.3 marks with it. */
-export function wrappedTask(given: Task, generation: Generation): Json {
+export function wrappedTask(given: A2aTask, generation: A2aGeneration): Json {
   return generation === "0.3" ? translateTask(given, generation) : { task: translateTask(given, generation) };
 }
 
 /** An answer that is a message and no task. */
-export function wrappedMessage(given: Message, generation: Generation): Json {
+export function wrappedMessage(given: A2aMessage, generation: A2aGeneration): Json {
   return generation === "0.3" ? translateMessage(given, generation) : { message: translateMessage(given, generation) };
 }
 
 /** An event of a stream. `final` says in 0.3 what 1.0 says by ending the stream. */
-export function update(given: Update, ids: { taskId: string; contextId: string }, generation: Generation): Json {
+export function update(given: TaskUpdate, ids: { taskId: string; contextId: string }, generation: A2aGeneration): Json {
   switch (given.kind) {
     case "message":
       return wrappedMessage(given.message, generation);
@@ -113,7 +113,7 @@ export function update(given: Update, ids: { taskId: string; contextId: string }
 }
 
 /** A push notification's configuration: 1.0 has it flat, 0.3 inside its task's. */
-export function pushConfig(given: PushConfig, taskId: string, generation: Generation): Json {
+export function pushConfig(given: PushConfig, taskId: string, generation: A2aGeneration): Json {
   const { id, url, token, authentication } = given;
   if (generation === "1.0") {
     return present({ taskId, id, url, token, authentication: authentication && present({ ...authentication }) });

@@ -1,6 +1,6 @@
 /** JSON-RPC errors as A2A has them. They travel as HTTP 200: some clients drop the body of anything else. */
-import type { Fault } from "../../lib/problem.ts";
-import type { Generation } from "./types.ts";
+import type { BodyFault } from "../../lib/problem.ts";
+import type { A2aGeneration } from "./types.ts";
 
 /** The codes of A2A itself, with the reason that 1.0 gives each. */
 const REASONS: Record<number, string> = {
@@ -20,7 +20,7 @@ export class RpcError extends Error {
   constructor(
     readonly code: number,
     message: string,
-    readonly faults: Fault[] = [],
+    readonly faults: BodyFault[] = [],
   ) {
     super(message);
   }
@@ -30,7 +30,7 @@ export const parseError = () => new RpcError(-32700, "The body is not valid JSON
 export const invalidRequest = (message: string) => new RpcError(-32600, message);
 export const methodNotFound = () =>
   new RpcError(-32601, "No such method. See the agent card, and the A2A specification 0.3 or 1.0.");
-export const invalidParams = (message: string, faults?: Fault[]) => new RpcError(-32602, message, faults);
+export const invalidParams = (message: string, faults?: BodyFault[]) => new RpcError(-32602, message, faults);
 export const INTERNAL_ERROR = -32603;
 export const internalError = (message: string) => new RpcError(INTERNAL_ERROR, message);
 /** The same for a task that does not exist and one that is not the caller's. */
@@ -49,7 +49,7 @@ export const versionNotSupported = () =>
   new RpcError(-32009, "This A2A-Version is not supported. Supported are 0.3 and 1.0.");
 
 /** The `error` member. 1.0 has typed details; 0.3 leaves them free. */
-export function errorMember({ code, message, faults }: RpcError, generation: Generation) {
+export function errorMember({ code, message, faults }: RpcError, generation: A2aGeneration) {
   if (generation === "0.3") return { code, message, ...(faults.length > 0 && { data: { errors: faults } }) };
   const details: object[] = [];
   const reason = REASONS[code];

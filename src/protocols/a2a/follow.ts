@@ -5,7 +5,7 @@ import { readJson } from "../../threads/remote.ts";
 import type { TaskRun, TaskView } from "../../threads/types.ts";
 import { taskNotFound } from "./errors.ts";
 import { TaskReducer } from "./task-reducer.ts";
-import { isSettled, isTerminal, type Task, type Update } from "./types.ts";
+import { isSettled, isTerminal, type A2aTask, type TaskUpdate } from "./types.ts";
 
 /** What of the log a task is made from. */
 export const METHODS: EventMethod[] = ["metadata", "lifecycle", "messages", "custom", "input.requested"];
@@ -20,7 +20,7 @@ export interface TaskRef {
 const isOpen = ({ status }: TaskRun) => status === "pending" || status === "running";
 
 /** The updates of one event, with what the log alone does not say. */
-async function feedEvent({ thread, runId }: TaskRef, reducer: TaskReducer, event: LogEvent): Promise<Update[]> {
+async function feedEvent({ thread, runId }: TaskRef, reducer: TaskReducer, event: LogEvent): Promise<TaskUpdate[]> {
   if (event.method !== "lifecycle" || event.ns.length > 0) return reducer.apply(event);
   const { event: what } = event.data as { event: string };
   if (what === "interrupted") {
@@ -56,7 +56,7 @@ export async function readTask(ref: TaskRef, view: TaskView): Promise<{ reducer:
 }
 
 /** What happened to the task between its runs. */
-function settle(reducer: TaskReducer, view: TaskView): Update | undefined {
+function settle(reducer: TaskReducer, view: TaskView): TaskUpdate | undefined {
   const last = view.runs.at(-1);
   if (view.canceled !== undefined && last && !isOpen(last)) return reducer.cancel(view.canceled);
   // The conversation continued without an answer, so the task no longer waits for one.
@@ -73,7 +73,7 @@ export async function* follow(
   reducer: TaskReducer,
   ended: number,
   events?: ReadableStream<Uint8Array>,
-): AsyncGenerator<Update, void, void> {
+): AsyncGenerator<TaskUpdate, void, void> {
   for await (const update of updates(ref, reducer, ended, { events })) if (update) yield update;
 }
 
@@ -85,7 +85,7 @@ export function followToEnd(
   ref: TaskRef,
   reducer: TaskReducer,
   ended: number,
-): AsyncGenerator<Update | undefined, void, void> {
+): AsyncGenerator<TaskUpdate | undefined, void, void> {
   return updates(ref, reducer, ended, { stays: true });
 }
 
@@ -94,11 +94,11 @@ async function* updates(
   reducer: TaskReducer,
   ended: number,
   { events, stays = false }: { events?: ReadableStream<Uint8Array>; stays?: boolean },
-): AsyncGenerator<Update | undefined, void, void> {
+): AsyncGenerator<TaskUpdate | undefined, void, void> {
   let tail = events;
   let fresh = false;
   for (let place = ended; ; place += 1) {
-    let last: Update | undefined;
+    let last: TaskUpdate | undefined;
     tail ??= await openTail(ref, reducer, place, fresh);
     if (!tail && stays) {
       if (!(yield* waitForCaller(ref, reducer, place))) return;
@@ -129,7 +129,7 @@ async function* waitForCaller(
   ref: TaskRef,
   reducer: TaskReducer,
   place: number,
-): AsyncGenerator<Update | undefined, boolean, void> {
+): AsyncGenerator<TaskUpdate | undefined, boolean, void> {
   for (;;) {
     const seen = await ref.thread.lastSeq();
     const view = await ref.thread.task(ref.runId);
@@ -170,7 +170,7 @@ async function openTail(
 }
 
 /** The task's current state. Throws when it is deleted. */
-export async function taskNow(ref: TaskRef): Promise<Task> {
+export async function taskNow(ref: TaskRef): Promise<A2aTask> {
   const view = await ref.thread.task(ref.runId);
   if (!view) throw taskNotFound();
   return (await readTask(ref, view)).reducer.task();

@@ -2,9 +2,9 @@
 import { isObject } from "../../lib/json.ts";
 import { joinText } from "./types.ts";
 import { invalidParams } from "./errors.ts";
-import type { Part } from "./types.ts";
+import type { A2aPart } from "./types.ts";
 
-interface Question {
+interface PromptedInterrupt {
   id?: string;
   value?: unknown;
 }
@@ -20,8 +20,8 @@ export function readWords(value: unknown): string | undefined {
 }
 
 /** For each question its words, and, unless they are all there is, its value with the id that answers can name. */
-export function promptParts(questions: Question[]): Part[] {
-  const parts = questions.flatMap(({ id, value }): Part[] => {
+export function promptParts(questions: PromptedInterrupt[]): A2aPart[] {
+  const parts = questions.flatMap(({ id, value }): A2aPart[] => {
     const text = readWords(value);
     const data = typeof value === "string" && questions.length === 1 ? [] : [{ data: { id, value } }];
     return [...(text === undefined ? [] : [{ text }]), ...data];
@@ -33,7 +33,7 @@ export function promptParts(questions: Question[]): Part[] {
  * What the waiting graph is resumed with: the text, or the data. A data part `{resume: …}` says it literally; as a list of
  * `{id, value}` it answers several questions.
  */
-export function toResume(parts: Part[], waiting: Question[]): unknown {
+export function toResume(parts: A2aPart[], waiting: PromptedInterrupt[]): unknown {
   const data = parts.filter((part) => part.data !== undefined).map((part) => part.data);
   const given = data.find((one) => isObject(one) && "resume" in one) as { resume: unknown } | undefined;
   if (
@@ -42,7 +42,7 @@ export function toResume(parts: Part[], waiting: Question[]): unknown {
     given.resume.every((one) => isObject(one) && typeof one.id === "string")
   ) {
     const answers = given.resume as { id: string; value: unknown }[];
-    const stranger = answers.find(({ id }) => !waiting.some((question) => question.id === id));
+    const stranger = answers.find(({ id }) => !waiting.some((interrupt) => interrupt.id === id));
     if (stranger) throw invalidParams("A resume names a question that the task does not wait on.");
     return Object.fromEntries(answers.map(({ id, value }) => [id, value ?? null]));
   }
@@ -56,7 +56,7 @@ export function toResume(parts: Part[], waiting: Question[]): unknown {
 }
 
 /** The ids of the questions that the message names as those that it answers. */
-export function idsAnswered(parts: Part[]): string[] {
+export function resumedIds(parts: A2aPart[]): string[] {
   const given = parts.flatMap(({ data }) => (isObject(data) && Array.isArray(data.resume) ? data.resume : []));
   return given.flatMap((one: unknown) => (isObject(one) && typeof one.id === "string" ? [one.id] : []));
 }

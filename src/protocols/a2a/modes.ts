@@ -3,14 +3,14 @@
  * them.
  */
 import * as v from "valibot";
-import { hasMessages, type OfGraph } from "../../agents/assistants/describe.ts";
+import { hasMessages, type GraphConfig } from "../../agents/assistants/describe.ts";
 import type { Assistant } from "../../agents/assistants/store.ts";
 import { isObject } from "../../lib/json.ts";
-import { custom } from "../../deployment.ts";
+import { projectExports } from "../../deployment.ts";
 import { contentNotSupported } from "./errors.ts";
 import type { Send } from "./schema.ts";
 import { CardSettings } from "../../config.ts";
-import type { Part } from "./types.ts";
+import type { A2aPart } from "./types.ts";
 
 /** `metadata.a2a` of an assistant, or `a2a` of its graph. An invalid member is left out. */
 const { entries } = CardSettings;
@@ -27,14 +27,14 @@ type Settings = v.InferOutput<typeof Settings>;
 
 /** What an assistant's card says: the members of its own metadata, then those of its graph's code. */
 export function readSettings({ metadata, graph_id }: Pick<Assistant, "metadata" | "graph_id">): Settings {
-  const ofGraph = settingsIn(custom.a2a?.[graph_id]);
+  const ofGraph = settingsIn(projectExports.a2a?.[graph_id]);
   const own = Object.entries(settingsIn(metadata.a2a)).filter(([, value]) => value !== undefined);
   return { ...ofGraph, ...(Object.fromEntries(own) as Settings) };
 }
 
 const settingsIn = (given: unknown): Settings => v.parse(Settings, isObject(given) ? given : {});
 
-export interface Modes {
+export interface MediaModes {
   input: string[];
   output: string[];
 }
@@ -42,13 +42,13 @@ export interface Modes {
 const ANY = ["text/plain", "application/json", "application/octet-stream"];
 
 /** The media types of an assistant's card: those that its metadata names, else what its graph's state can hold. */
-export async function readModes(assistant: Pick<Assistant, "metadata"> & OfGraph, env: Env): Promise<Modes> {
+export async function readModes(assistant: Pick<Assistant, "metadata"> & GraphConfig, env: Env): Promise<MediaModes> {
   const { input_modes, output_modes } = readSettings(assistant);
   const input = input_modes ?? ((await hasMessages(assistant, env)) ? ANY : ["application/json"]);
   return { input, output: output_modes ?? ANY };
 }
 
-function partType({ text, data, mediaType }: Part): string {
+function partType({ text, data, mediaType }: A2aPart): string {
   if (mediaType) return mediaType;
   if (text !== undefined) return "text/plain";
   return data === undefined ? "application/octet-stream" : "application/json";

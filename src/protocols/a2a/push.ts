@@ -3,27 +3,27 @@ import { sha256 } from "../../lib/crypto.ts";
 import { database } from "../../db/client.ts";
 import { webhookFault } from "../../http/addresses.ts";
 import { serverAddress } from "../../http/context.ts";
-import type { Call as HookCall } from "../../deliveries/send.ts";
+import type { Delivery as HookCall } from "../../deliveries/send.ts";
 import type { OnTask, TaskEffect } from "../../threads/runs/outbox.ts";
 import type { Json } from "../../lib/json.ts";
 import { threadStub } from "../../threads/remote.ts";
 import type { TaskView } from "../../threads/types.ts";
-import { type Call, taskContext, params, project } from "./call.ts";
+import { type A2aCall, taskContext, params, project } from "./call.ts";
 import { toTaskId } from "./call.ts";
 import { pushConfig, wrappedTask } from "./dialect.ts";
 import { invalidParams, pushConfigNotFound } from "./errors.ts";
 import { findTask } from "./call.ts";
 import { readTask } from "./follow.ts";
-import { mayAnswer, offerLinks } from "./links.ts";
+import { mayRespond, offerLinks } from "./links.ts";
 import { PushQuery, SetPush } from "./schema.ts";
-import { type Generation, isSettled, type PushConfig, type Task } from "./types.ts";
+import { type A2aGeneration, isSettled, type PushConfig, type A2aTask } from "./types.ts";
 
 /** How many receivers one task may have. */
-const MOST = 10;
+const MAX_RECEIVERS = 10;
 
 /** What the thread stores: the receiver, and the generation of the format. */
 interface Hook {
-  generation: Generation;
+  generation: A2aGeneration;
   config: PushConfig & { id: string };
   /** This server's, as who set the receiver has it, for links to answer. Absent where they may not answer. */
   address?: string;
@@ -34,7 +34,7 @@ const FIRST_ID = "default";
 
 /** The configuration as the thread keeps it. Without an id of its own it gets one that is not among the `taken` ones. */
 export function toHook(
-  { c, generation }: Call,
+  { c, generation }: A2aCall,
   push: PushConfig,
   taken: TaskView["hooks"],
   answers = true,
@@ -47,18 +47,18 @@ export function toHook(
 }
 
 /** One more receiver of a task, or a new configuration for one of the same id. */
-export async function setPush(call: Call, given: unknown): Promise<unknown> {
+export async function setPush(call: A2aCall, given: unknown): Promise<unknown> {
   const { taskId, config } = params(SetPush, given);
   const { ref, view } = await findTask(call, taskId, "update");
-  const { id, hook } = toHook(call, config, view.hooks, await mayAnswer(call, taskId));
-  await ref.thread.setHook(ref.runId, id, hook, MOST);
+  const { id, hook } = toHook(call, config, view.hooks, await mayRespond(call, taskId));
+  await ref.thread.setHook(ref.runId, id, hook, MAX_RECEIVERS);
   return pushConfig({ ...config, id }, ref.ids.taskId, call.generation);
 }
 
 const listHooks = (hooks: Record<string, Json>) => Object.values(hooks).map((hook) => hook as unknown as Hook);
 
 /** A configuration as it is read back: without the credentials. */
-function toWireHook({ config }: Hook, taskId: string, generation: Generation): Json {
+function toWireHook({ config }: Hook, taskId: string, generation: A2aGeneration): Json {
   const { authentication, ...rest } = config;
   return pushConfig(
     { ...rest, authentication: authentication && { scheme: authentication.scheme } },
@@ -68,7 +68,7 @@ function toWireHook({ config }: Hook, taskId: string, generation: Generation): J
 }
 
 /** Without an id: the only one, or the first. */
-export async function getPush(call: Call, given: unknown): Promise<unknown> {
+export async function getPush(call: A2aCall, given: unknown): Promise<unknown> {
   const { taskId, id } = params(PushQuery, given);
   const { ref, view } = await findTask(call, taskId);
   const hook = listHooks(view.hooks).find(({ config }) => id === undefined || id === "" || config.id === id);
@@ -77,7 +77,7 @@ export async function getPush(call: Call, given: unknown): Promise<unknown> {
 }
 
 /** All receivers of a task. 0.3 has a bare list, 1.0 a page. */
-export async function listPush(call: Call, given: unknown): Promise<unknown> {
+export async function listPush(call: A2aCall, given: unknown): Promise<unknown> {
   const { taskId } = params(PushQuery, given);
   const { ref, view } = await findTask(call, taskId);
   const configs = listHooks(view.hooks).map((hook) => toWireHook(hook, ref.ids.taskId, call.generation));
@@ -85,11 +85,11 @@ export async function listPush(call: Call, given: unknown): Promise<unknown> {
 }
 
 /** Ends a receiver's notifications; safe to repeat. */
-export async function deletePush(call: Call, given: unknown): Promise<unknown> {
+export async function deletePush(call: A2aCall, given: unknown): Promise<unknown> {
   const { taskId, id } = params(PushQuery, given);
   if (!id) throw invalidParams("Name the configuration to delete.");
   const { ref } = await findTask(call, taskId, "update");
-  await ref.thread.setHook(ref.runId, id, undefined, MOST);
+  await ref.thread.setHook(ref.runId, id, undefined, MAX_RECEIVERS);
   return call.generation === "0.3" ? null : {};
 }
 
@@ -115,7 +115,7 @@ export const pushTask: OnTask = async (env, effect) => {
 };
 
 /** The task has changed again since: a later effect sends its current state. A deleted run is not in the task: none follows. */
-function isOvertaken({ run_id, began }: TaskEffect, { runs }: TaskView, { status }: Task): boolean {
+function isOvertaken({ run_id, began }: TaskEffect, { runs }: TaskView, { status }: A2aTask): boolean {
   const place = runs.findIndex((run) => run.run_id === run_id);
   return (place >= 0 && place < runs.length - 1) || (began === true && isSettled(status.state));
 }
@@ -124,7 +124,7 @@ function isOvertaken({ run_id, began }: TaskEffect, { runs }: TaskView, { status
  * Signed like other webhooks of the workspace, in addition to the receiver's own credentials. Another attempt of the
  * same effect has the same delivery id.
  */
-function notification(effect: TaskEffect, { generation, config }: Hook, task: Task): HookCall<never> {
+function notification(effect: TaskEffect, { generation, config }: Hook, task: A2aTask): HookCall<never> {
   const { url, token, authentication } = config;
   const { scheme, credentials } = authentication ?? {};
   const headers = {

@@ -2,7 +2,7 @@
 import { UNCOMPRESSED } from "../../http/middleware.ts";
 import { toProblem } from "../../lib/problem.ts";
 import { sseFrame, sseResponse } from "../../http/sse.ts";
-import type { Call } from "./call.ts";
+import type { A2aCall } from "./call.ts";
 import {
   errorMember,
   internalError,
@@ -12,7 +12,7 @@ import {
   taskNotFound,
   unsupported,
 } from "./errors.ts";
-import type { Generation } from "./types.ts";
+import type { A2aGeneration } from "./types.ts";
 
 type Id = string | number | null;
 
@@ -27,7 +27,7 @@ function toRpcError(error: unknown): RpcError {
 }
 
 export const success = (id: Id, result: unknown) => ({ jsonrpc: "2.0", id, result });
-export const failure = (id: Id, error: unknown, generation: Generation) => ({
+export const failure = (id: Id, error: unknown, generation: A2aGeneration) => ({
   jsonrpc: "2.0",
   id,
   error: errorMember(toRpcError(error), generation),
@@ -37,7 +37,7 @@ export const failure = (id: Id, error: unknown, generation: Generation) => ({
 const WAITING = ": waiting\n\n";
 
 /** Each result as an SSE event that is a whole JSON-RPC answer; undefined says that none is there yet. */
-export function rpcStream(call: Call, results: AsyncGenerator<unknown, void, void>): Response {
+export function rpcStream(call: A2aCall, results: AsyncGenerator<unknown, void, void>): Response {
   return sseResponse(frames(call, results));
 }
 
@@ -50,7 +50,7 @@ export function rpcEvent(body: object): Response {
   );
 }
 
-async function* frames({ envelope, generation }: Call, results: AsyncGenerator<unknown, void, void>) {
+async function* frames({ envelope, generation }: A2aCall, results: AsyncGenerator<unknown, void, void>) {
   try {
     for await (const result of results)
       yield result === undefined ? WAITING : sseFrame({ data: JSON.stringify(success(envelope.id, result)) });

@@ -21,14 +21,14 @@ import { decodeJson, isObject, nestsDeeper } from "../../lib/json.ts";
 import { Problem } from "../../lib/problem.ts";
 import { BODY_LIMIT, readBody } from "../../http/validate.ts";
 import { mayUse } from "../../threads/api/access.ts";
-import { type Call, params } from "./call.ts";
+import { type A2aCall, params } from "./call.ts";
 import { extendedCard } from "./card.ts";
 import { deletePush, getPush, listPush, setPush } from "./push.ts";
 import { failure, jsonWhenReady, rpcEvent, success } from "./respond.ts";
 import { CONTEXT_LENGTH, Envelope, List, PushQuery, Send, SetPush, TaskQuery } from "./schema.ts";
 import { send, stream, subscribe } from "./send.ts";
-import { cancel, get, answerList } from "./tasks.ts";
-import type { Generation } from "./types.ts";
+import { cancel, get, listResponse } from "./tasks.ts";
+import type { A2aGeneration } from "./types.ts";
 
 // Extensions of A2A: those that an agent's card declares, and those that a call requests.
 
@@ -49,7 +49,7 @@ export function activateExtensions(c: Context<App>, assistant: Assistant): Recor
   return Object.fromEntries(HEADERS.filter((name) => c.req.header(name)).map((name) => [name, active.join(", ")]));
 }
 
-type Handler = (call: Call, params: unknown) => Promise<unknown>;
+type Handler = (call: A2aCall, params: unknown) => Promise<unknown>;
 type Schema = v.GenericSchema<unknown, unknown>;
 
 /** The methods, by what each generation calls them. 0.3 defines no list method over JSON-RPC, but clients call one. */
@@ -57,7 +57,7 @@ const METHODS: [old: string, now: string, handler: Handler, params: Schema][] = 
   ["message/send", "SendMessage", send, Send],
   ["message/stream", "SendStreamingMessage", stream, Send],
   ["tasks/get", "GetTask", get, TaskQuery],
-  ["tasks/list", "ListTasks", answerList, List],
+  ["tasks/list", "ListTasks", listResponse, List],
   ["tasks/cancel", "CancelTask", cancel, TaskQuery],
   ["tasks/resubscribe", "SubscribeToTask", subscribe, TaskQuery],
   ["tasks/pushNotificationConfig/set", "CreateTaskPushNotificationConfig", setPush, SetPush],
@@ -68,7 +68,7 @@ const METHODS: [old: string, now: string, handler: Handler, params: Schema][] = 
 ];
 
 interface Method {
-  generation: Generation;
+  generation: A2aGeneration;
   handler: Handler;
   schema: Schema;
 }
@@ -134,9 +134,9 @@ function checkVersion(c: Context<App>): void {
 
 const takesEvents = (c: Context<App>) => /text\/(event-stream|\*)|\*\/\*/i.test(c.req.header("accept") ?? "*/*");
 
-async function answer(c: Context<App>): Promise<Response> {
+async function respond(c: Context<App>): Promise<Response> {
   let id: string | number | null = null;
-  let generation: Generation = "0.3";
+  let generation: A2aGeneration = "0.3";
   let inEvents = false;
   const refusal = (error: unknown) => {
     const body = failure(id, error, generation);
@@ -175,8 +175,8 @@ async function answer(c: Context<App>): Promise<Response> {
 }
 
 const doc = createDoc("A2A")("Agent2Agent JSON-RPC 2.0, versions 0.3 and 1.0", RPC);
-const given = describeRoute({
+const requestBodyDoc = describeRoute({
   requestBody: { required: true, content: { "application/json": { schema: { type: "object" } } } },
 });
 
-export const a2a = new Hono<App>().post("/:assistant_id", doc, given, (c) => answer(c));
+export const a2a = new Hono<App>().post("/:assistant_id", doc, requestBodyDoc, (c) => respond(c));

@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { optional } from "../../http/shapes.ts";
 import { isObject, JsonMembers } from "../../lib/json.ts";
-import { type Message, type Part, STATES } from "./types.ts";
+import { type A2aMessage, type A2aPart, STATES } from "./types.ts";
 
 export const CONTEXT_LENGTH = 1_000;
 const PARTS = 1_000;
@@ -65,7 +65,7 @@ const AnyPart = v.pipe(
     ({ file }) => file === undefined || (file.bytes === undefined) !== (file.uri === undefined),
     "must have a file with either bytes or uri",
   ),
-  v.transform(({ kind: _kind, file, ...part }): Part => {
+  v.transform(({ kind: _kind, file, ...part }): A2aPart => {
     const given = file ? { raw: file.bytes, url: file.uri, filename: file.name, mediaType: file.mimeType } : part;
     const all = { ...given, metadata: part.metadata };
     // An empty text or file is one; an empty name is none.
@@ -85,9 +85,9 @@ const AnyMessage = v.pipe(
     extensions: Strings,
     metadata: optional(JsonMembers),
   }),
-  v.transform(({ contextId, taskId, ...message }): Message => {
+  v.transform(({ contextId, taskId, ...message }): A2aMessage => {
     const all = { ...message, role: "user" as const, contextId: contextId || undefined, taskId: taskId || undefined };
-    return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as unknown as Message;
+    return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as unknown as A2aMessage;
   }),
 );
 

@@ -4,29 +4,39 @@ import { isObject, type Json } from "../../lib/json.ts";
 import { toProblem } from "../../lib/problem.ts";
 import { idempotentId } from "../../http/idempotent-id.ts";
 import { readConfigurable, runRequest } from "../../threads/api/request.ts";
-import { describeFirst } from "../../threads/interrupts/responses.ts";
+import { describeResponse } from "../../threads/interrupts/responses.ts";
 import type { RunRequest } from "../../threads/rpc.ts";
 import { threadStub } from "../../threads/remote.ts";
 import { type TaskView, deriveThreadId } from "../../threads/types.ts";
-import { callUser, type Call, callDatabase, project, readTaskId, toTaskId, findTask, params, shorten } from "./call.ts";
+import {
+  callUser,
+  type A2aCall,
+  callDatabase,
+  project,
+  readTaskId,
+  toTaskId,
+  findTask,
+  params,
+  shorten,
+} from "./call.ts";
 import {
   toMessageContent,
   toState,
   isTerminal,
-  type Part,
+  type A2aPart,
   type PushConfig,
-  type Update,
-  type Generation,
+  type TaskUpdate,
+  type A2aGeneration,
   isSettled,
 } from "./types.ts";
 import { contentNotSupported, invalidParams, taskNotFound, unsupported } from "./errors.ts";
 import { follow, METHODS, readTask, type TaskRef, followToEnd } from "./follow.ts";
 import { TaskReducer } from "./task-reducer.ts";
 import { acceptParts } from "./modes.ts";
-import { idsAnswered, toResume } from "./interrupts.ts";
+import { resumedIds, toResume } from "./interrupts.ts";
 import { toHook } from "./push.ts";
 import { Send, Kinds, TaskQuery } from "./schema.ts";
-import { answerStatus, update, wrappedMessage, wrappedTask } from "./dialect.ts";
+import { statusWithResponse, update, wrappedMessage, wrappedTask } from "./dialect.ts";
 import { addLinks, withLinks } from "./links.ts";
 import { rpcStream } from "./respond.ts";
 
@@ -37,7 +47,7 @@ interface Target {
   known?: { view: TaskView; reducer: TaskReducer; ended: number };
 }
 
-async function findTarget(call: Call, { message }: Send, runId: string): Promise<Target> {
+async function findTarget(call: A2aCall, { message }: Send, runId: string): Promise<Target> {
   const { taskId, contextId, parts } = message;
   if (taskId === undefined) return newTask(call, contextId ?? (await newContext(call, runId)), runId);
   const { ref, view } = await findTask(call, taskId);
@@ -58,7 +68,7 @@ async function findTarget(call: Call, { message }: Send, runId: string): Promise
  * A context for a conversation that begins. The caller's `thread_id`, under which it groups the traces of several agents,
  * becomes the context while it is free: so the `contextId` that it sends on groups the same turns.
  */
-async function newContext(call: Call, runId: string): Promise<string> {
+async function newContext(call: A2aCall, runId: string): Promise<string> {
   const wanted = call.envelope.metadata?.thread_id;
   if (!wanted) return runId;
   const thread = threadStub(call.c.env, call.workspaceId, deriveThreadId(wanted, callUser(call)));
@@ -66,7 +76,7 @@ async function newContext(call: Call, runId: string): Promise<string> {
   return free ? wanted : runId;
 }
 
-async function newTask(call: Call, contextId: string, runId: string): Promise<Target> {
+async function newTask(call: A2aCall, contextId: string, runId: string): Promise<Target> {
   const { c, workspaceId } = call;
   const threadId = deriveThreadId(contextId, callUser(call));
   const thread = threadStub(c.env, workspaceId, threadId);
@@ -79,7 +89,7 @@ async function newTask(call: Call, contextId: string, runId: string): Promise<Ta
 const hasRun = ({ runs }: TaskView, runId: string): boolean => runs.some(({ run_id }) => run_id === runId);
 
 /** The run that the message makes. The graph reads the message itself in `configurable.a2a`. */
-async function buildRunRequest(call: Call, sent: Send, { ref, known }: Target, runId: string): Promise<RunRequest> {
+async function buildRunRequest(call: A2aCall, sent: Send, { ref, known }: Target, runId: string): Promise<RunRequest> {
   const { message, configuration } = sent;
   const { taskId, contextId } = ref.ids;
   const waiting = known?.view.waiting ?? [];
@@ -116,13 +126,13 @@ async function buildRunRequest(call: Call, sent: Send, { ref, known }: Target, r
  * A message that says which question it answers is no next message of the task when the question has been answered: the refusal says
  * by whom.
  */
-async function refuseLate({ thread }: TaskRef, parts: Part[], waiting: TaskView["waiting"]): Promise<void> {
-  const late = idsAnswered(parts).filter((id) => !waiting.some((question) => question.id === id));
-  const [first] = late.length > 0 ? Object.values(await thread.answersTaken(late)) : [];
-  if (first) throw unsupported(`The question accepts one answer. ${describeFirst(first)}`);
+async function refuseLate({ thread }: TaskRef, parts: A2aPart[], waiting: TaskView["waiting"]): Promise<void> {
+  const late = resumedIds(parts).filter((id) => !waiting.some((question) => question.id === id));
+  const [first] = late.length > 0 ? Object.values(await thread.acceptedResponses(late)) : [];
+  if (first) throw unsupported(`The question accepts one answer. ${describeResponse(first)}`);
 }
 
-async function buildInput({ c, assistant }: Call, { message, metadata }: Send, runId: string): Promise<Json> {
+async function buildInput({ c, assistant }: A2aCall, { message, metadata }: Send, runId: string): Promise<Json> {
   const { messageId, parts, metadata: own, extensions, referenceTaskIds } = message;
   if (!(await hasMessages(assistant, c.env))) {
     // Specification, section 2.8.
@@ -143,7 +153,7 @@ async function buildInput({ c, assistant }: Call, { message, metadata }: Send, r
 }
 
 function hooks(
-  call: Call,
+  call: A2aCall,
   push: PushConfig | undefined,
   taken: TaskView["hooks"] = {},
 ): Partial<Pick<TaskView, "hooks">> {
@@ -166,14 +176,14 @@ const TRIES = 4;
 interface Started {
   ref: TaskRef;
   reducer: TaskReducer;
-  updates: AsyncGenerator<Update, void, void>;
+  updates: AsyncGenerator<TaskUpdate, void, void>;
 }
 
 /**
  * Starts the message's run. `updates` are the task's later updates. A request that is repeated under its Idempotency-Key
  * starts none: it gets the task's current state, and the later updates.
  */
-export async function start(call: Call, sent: Send): Promise<Started> {
+export async function start(call: A2aCall, sent: Send): Promise<Started> {
   acceptParts(call.assistant, sent);
   const runId = idempotentId(call.c);
   for (let attempt = 1; ; attempt += 1) {
@@ -196,7 +206,7 @@ export async function start(call: Call, sent: Send): Promise<Started> {
 }
 
 async function startRun(
-  call: Call,
+  call: A2aCall,
   { ref, known }: Target,
   { run_id, configurable = {} }: RunRequest,
   created_at: string,
@@ -214,14 +224,14 @@ async function startRun(
 
 // `message/send`, `message/stream` and `tasks/resubscribe`: a task, and its updates.
 
-function parseSend({ generation }: Call, given: unknown): Send {
+function parseSend({ generation }: A2aCall, given: unknown): Send {
   const sent = params(Send, given);
   if (generation === "0.3") params(Kinds, given);
   return sent;
 }
 
 /** The answer to a send: the task when it has ended or waits, or immediately when the caller does not wait. */
-export async function send(call: Call, given: unknown): Promise<unknown> {
+export async function send(call: A2aCall, given: unknown): Promise<unknown> {
   const sent = parseSend(call, given);
   const { configuration } = sent;
   const { ref, reducer, updates } = await start(call, sent);
@@ -244,14 +254,19 @@ export async function send(call: Call, given: unknown): Promise<unknown> {
 }
 
 /** An update as an event. The last one of 0.3 carries the answer in its status, as the task of `message/send` does. */
-function toWireUpdate(given: Update, reducer: TaskReducer, ids: TaskRef["ids"], generation: Generation): unknown {
+function toWireUpdate(
+  given: TaskUpdate,
+  reducer: TaskReducer,
+  ids: TaskRef["ids"],
+  generation: A2aGeneration,
+): unknown {
   const isLast = given.kind === "status" && given.status.state === "completed";
-  const shown = isLast && generation === "0.3" ? { ...given, status: answerStatus(reducer.task()) } : given;
+  const shown = isLast && generation === "0.3" ? { ...given, status: statusWithResponse(reducer.task()) } : given;
   return update(shown, ids, generation);
 }
 
 /** The answer to a stream: SSE, until the task has ended or waits. */
-export async function stream(call: Call, given: unknown): Promise<Response> {
+export async function stream(call: A2aCall, given: unknown): Promise<Response> {
   const sent = parseSend(call, given);
   const { ref, reducer, updates } = await start(call, sent);
   const { historyLength } = sent.configuration;
@@ -263,16 +278,16 @@ const FIRST_WORD_MS = 300;
 
 /** The results of a stream's events: the task and its updates, or a message alone. */
 async function* results(
-  call: Call,
+  call: A2aCall,
   { ids }: TaskRef,
   reducer: TaskReducer,
-  updates: AsyncGenerator<Update, void, void>,
+  updates: AsyncGenerator<TaskUpdate, void, void>,
   historyLength: number | undefined,
 ): AsyncGenerator<unknown, void, void> {
   const { generation } = call;
   await addLinks(call, ids.taskId, reducer);
   const task = shorten(reducer.task(), historyLength);
-  const early: Update[] = [];
+  const early: TaskUpdate[] = [];
   const late = new Promise<"late">((resolve) => setTimeout(resolve, FIRST_WORD_MS, "late"));
   let next = updates.next();
   try {
@@ -288,7 +303,7 @@ async function* results(
     // The task of a repeated request. 0.3 callers stop at an event with `final: true`.
     if (isSettled(task.status.state) && generation === "0.3")
       yield toWireUpdate({ kind: "status", status: task.status }, reducer, ids, generation);
-    const shown = async (one: Update) =>
+    const shown = async (one: TaskUpdate) =>
       toWireUpdate(await withLinks(call, ids.taskId, reducer, one), reducer, ids, generation);
     for (const one of early) yield await shown(one);
     // A message that comes after the task is the message of its last status.
@@ -301,7 +316,7 @@ async function* results(
 }
 
 /** `tasks/resubscribe`: the task's current state, then its updates. No update is lost or repeated. */
-export async function subscribe(call: Call, given: unknown): Promise<Response> {
+export async function subscribe(call: A2aCall, given: unknown): Promise<Response> {
   const { id } = params(TaskQuery, given);
   const { ref, view } = await findTask(call, id);
   const { reducer, ended } = await readTask(ref, view);
@@ -312,7 +327,7 @@ export async function subscribe(call: Call, given: unknown): Promise<Response> {
 }
 
 async function* followResumed(
-  call: Call,
+  call: A2aCall,
   ref: TaskRef,
   reducer: TaskReducer,
   ended: number,

@@ -1,7 +1,7 @@
 import { and, count, desc, eq, gte, lt, lte, or, type SQL } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
 import { a2aTasks } from "./table.ts";
-import type { State } from "./types.ts";
+import type { TaskState } from "./types.ts";
 import { threadIds } from "../../threads/search/store.ts";
 
 export type TaskRow = typeof a2aTasks.$inferSelect;
@@ -10,7 +10,7 @@ export interface TaskFilter {
   workspaceId: string;
   assistantId: string;
   threadId?: string;
-  state?: State;
+  state?: TaskState;
   /** Milliseconds since the epoch; the status must be as new. */
   after?: number;
 }

@@ -7,14 +7,14 @@ import { isObject, JsonObject, type Json, parseJson } from "../../lib/json.ts";
 import { parse } from "../../http/validate.ts";
 import { checkCustom, type LogEvent } from "../../threads/log/events.ts";
 import {
-  type Part,
+  type A2aPart,
   toPart,
-  type Artifact as TaskArtifact,
-  type Message as TaskMessage,
-  type State,
-  type Status as TaskStatus,
-  type Task,
-  type Update,
+  type A2aArtifact as TaskArtifact,
+  type A2aMessage as TaskMessage,
+  type TaskState,
+  type TaskStatus,
+  type A2aTask,
+  type TaskUpdate,
 } from "./types.ts";
 import type { TaskRun } from "../../threads/types.ts";
 import { promptParts } from "./interrupts.ts";
@@ -35,7 +35,7 @@ const OwnPart = v.pipe(
     ({ text, raw, url, data }) => [text, raw, url, data].filter((one) => one !== undefined).length === 1,
     "must hold exactly one of: text, raw, url, data",
   ),
-  v.transform((part): Part => part),
+  v.transform((part): A2aPart => part),
 );
 const Parts = v.pipe(v.array(OwnPart), v.minLength(1, "must hold at least one part"));
 const Strings = v.optional(v.array(v.string()));
@@ -52,7 +52,7 @@ const Artifact = v.object({
 });
 const Text = v.pipe(
   v.string(),
-  v.transform((text): Part[] => [{ text }]),
+  v.transform((text): A2aPart[] => [{ text }]),
 );
 const Status = v.object({
   state: v.picklist(["working", "input-required", "auth-required", "completed", "failed", "rejected"]),
@@ -103,7 +103,7 @@ export function readTaskEvent(data: unknown): TaskEvent | undefined {
 /** A message of the graph that is being said. Its last part is held back, so that it can be marked as the last chunk. */
 interface Open {
   artifactId: string;
-  held?: Part;
+  held?: A2aPart;
   begun: boolean;
 }
 
@@ -121,7 +121,7 @@ export class TaskReducer {
   #cutOff: string[] = [];
   #asked: { id: string; value: unknown }[] = [];
   /** The state that the graph itself has given. */
-  #own: { state: State; parts?: Part[]; metadata?: Json } | undefined;
+  #own: { state: TaskState; parts?: A2aPart[]; metadata?: Json } | undefined;
   /** The artifact of the last message that was said to its end: the answer, unless another message follows. */
   #answer: string | undefined;
   /** A message that was no answer, while it is the status message: the history has it next. */
@@ -133,7 +133,7 @@ export class TaskReducer {
 
   constructor(private readonly ids: { taskId: string; contextId: string }) {}
 
-  get state(): State {
+  get state(): TaskState {
     return this.#status.state;
   }
 
@@ -153,7 +153,7 @@ export class TaskReducer {
   }
 
   /** Adds the links by which the questions are answered to the status that asks them. */
-  offer(links: { interrupt_id: string; answer_url: string; expires_at: string }[]): Update {
+  offer(links: { interrupt_id: string; answer_url: string; expires_at: string }[]): TaskUpdate {
     const metadata = { interrupts: this.questions, answer_links: links };
     const { message } = this.#status;
     this.#status = { ...this.#status, ...(message && { message: { ...message, metadata } }) };
@@ -175,7 +175,7 @@ export class TaskReducer {
   }
 
   /** The task now. What was held back counts as said. */
-  task(): Task {
+  task(): A2aTask {
     const at = Date.parse(this.#status.timestamp);
     for (const open of this.#open.values()) this.#kept(this.#release(open, false), at);
     const { taskId: id, contextId } = this.ids;
@@ -183,24 +183,24 @@ export class TaskReducer {
   }
 
   /** It was given up while it waited. */
-  cancel(at: number): Update {
+  cancel(at: number): TaskUpdate {
     return this.#become("canceled", at);
   }
 
-  apply(event: LogEvent): Update[] {
+  apply(event: LogEvent): TaskUpdate[] {
     this.seq = event.seq;
     return this.#kept(this.#updates(event), event.ts);
   }
 
   /** A result of the run that no event contains: one more artifact. */
-  result(data: unknown): Update {
+  result(data: unknown): TaskUpdate {
     const artifact = { artifactId: `${this.#run}-result`, name: "Result", parts: [{ data }] };
-    const update: Update = { kind: "artifact", artifact, append: false, lastChunk: true };
+    const update: TaskUpdate = { kind: "artifact", artifact, append: false, lastChunk: true };
     this.#keep(update);
     return update;
   }
 
-  #updates({ method, ns, data, ts, node }: LogEvent): Update[] {
+  #updates({ method, ns, data, ts, node }: LogEvent): TaskUpdate[] {
     if (method === "messages") return ns.length === 1 && node !== undefined ? this.#message(data as Json) : [];
     if (method === "custom") return this.#told(readTaskEvent(data), ts);
     if (method === "metadata") return this.#again();
@@ -212,7 +212,7 @@ export class TaskReducer {
     return method === "lifecycle" && ns.length === 0 ? this.#lifecycle(data as Json, ts) : [];
   }
 
-  #lifecycle({ event, error }: Json, ts: number): Update[] {
+  #lifecycle({ event, error }: Json, ts: number): TaskUpdate[] {
     const rest = [...this.#open.values()].flatMap((open) => this.#release(open, true));
     switch (event) {
       case "running":
@@ -248,7 +248,7 @@ export class TaskReducer {
     this.#open.clear();
   }
 
-  #message(event: Json): Update[] {
+  #message(event: Json): TaskUpdate[] {
     const key = String(event.run_id);
     if (event.event === "message-start") {
       if (event.role === undefined || event.role === "ai") {
@@ -280,7 +280,7 @@ export class TaskReducer {
    * earlier one becomes a status message, and the later one takes over its artifact. Messages that are said at once have
    * artifacts of their own.
    */
-  #before(update: Update, ts: number): Update[] {
+  #before(update: TaskUpdate, ts: number): TaskUpdate[] {
     if (update.kind !== "artifact" || update.append) return [];
     const open = [...this.#open.values()].find(({ artifactId }) => artifactId === update.artifact.artifactId);
     const earlier = this.#answer === undefined ? undefined : this.#artifacts.get(this.#answer);
@@ -294,14 +294,14 @@ export class TaskReducer {
     return [status];
   }
 
-  #say(open: Open, part: Part): Update[] {
+  #say(open: Open, part: A2aPart): TaskUpdate[] {
     const updates = this.#release(open, false);
     open.held = part;
     return updates;
   }
 
   /** Emits the part that is held back, and marks it as the last chunk at the end of the artifact. */
-  #release(open: Open, lastChunk: boolean): Update[] {
+  #release(open: Open, lastChunk: boolean): TaskUpdate[] {
     const { artifactId, begun } = open;
     const parts = open.held ? [open.held] : lastChunk && begun ? [{ text: "" }] : [];
     if (parts.length === 0) return [];
@@ -313,7 +313,7 @@ export class TaskReducer {
   }
 
   /** The run was taken up after a crash: the node in flight says everything again. */
-  #again(): Update[] {
+  #again(): TaskUpdate[] {
     // Also of those without text: a reader of the stream may have had tokens that were lost.
     const cutOff = [...this.#open.values()].map(({ artifactId }) => artifactId);
     // An attempt may end before it repeats what an earlier attempt started.
@@ -322,7 +322,7 @@ export class TaskReducer {
     return [];
   }
 
-  #told(given: TaskEvent | undefined, ts: number): Update[] {
+  #told(given: TaskEvent | undefined, ts: number): TaskUpdate[] {
     if (!given) return [];
     if ("artifact" in given) {
       const {
@@ -350,7 +350,7 @@ export class TaskReducer {
     return [];
   }
 
-  #become(state: State, ts: number, parts?: Part[], metadata?: Json): Update {
+  #become(state: TaskState, ts: number, parts?: A2aPart[], metadata?: Json): TaskUpdate {
     const message: TaskMessage | undefined = parts?.length
       ? {
           messageId: `${this.#run}-${state}-${ts}`,
@@ -367,13 +367,13 @@ export class TaskReducer {
   }
 
   /** Keeps the updates, and those that they bring about. */
-  #kept(given: Update[], ts: number): Update[] {
+  #kept(given: TaskUpdate[], ts: number): TaskUpdate[] {
     const updates = given.flatMap((update) => [...this.#before(update, ts), update]);
     for (const update of updates) this.#keep(update);
     return updates;
   }
 
-  #keep(update: Update): void {
+  #keep(update: TaskUpdate): void {
     if (update.kind !== "artifact") return;
     const { artifact, append } = update;
     const before = this.#artifacts.get(artifact.artifactId);
@@ -399,11 +399,12 @@ function failure(error: unknown): string {
 }
 
 /** Joins consecutive text parts into one. */
-function joinParts(parts: Part[], more: Part[]): Part[] {
+function joinParts(parts: A2aPart[], more: A2aPart[]): A2aPart[] {
   const all = [...parts];
   for (const part of more) {
     const last = all.at(-1);
-    const plain = (one?: Part) => one?.text !== undefined && !isObject(one.metadata) && !one.mediaType && !one.filename;
+    const plain = (one?: A2aPart) =>
+      one?.text !== undefined && !isObject(one.metadata) && !one.mediaType && !one.filename;
     if (plain(last) && plain(part)) all[all.length - 1] = { text: `${last?.text}${part.text}` };
     else all.push(part);
   }

@@ -1,8 +1,8 @@
 /** `tasks/get`, `tasks/list` and `tasks/cancel`. */
 import { forEach } from "../../threads/limits.ts";
 import { deriveThreadId } from "../../threads/types.ts";
-import { mayFind, callUser } from "./call.ts";
-import { type Call, callDatabase, params, project, shorten } from "./call.ts";
+import { requireFindable, callUser } from "./call.ts";
+import { type A2aCall, callDatabase, params, project, shorten } from "./call.ts";
 import { translateTask as shownTask } from "./dialect.ts";
 import { invalidParams, notCancelable, RpcError, taskNotFound } from "./errors.ts";
 import { listedTask, findTask } from "./call.ts";
@@ -10,13 +10,13 @@ import { readTask, taskNow } from "./follow.ts";
 import { addLinks } from "./links.ts";
 import { List, TaskQuery } from "./schema.ts";
 import { countTasks, listTasks, removeTask, type TaskCursor, type TaskRow } from "./store.ts";
-import { isTerminal, type Task } from "./types.ts";
+import { isTerminal, type A2aTask } from "./types.ts";
 import { visibleTasks } from "./store.ts";
 
 const PAGE = 50;
 
 /** The task's current state. */
-export async function get(call: Call, given: unknown): Promise<unknown> {
+export async function get(call: A2aCall, given: unknown): Promise<unknown> {
   const { id, contextId, historyLength } = params(TaskQuery, given);
   const { ref, view } = await findTask(call, id);
   if (contextId && contextId !== ref.ids.contextId) throw taskNotFound();
@@ -26,7 +26,7 @@ export async function get(call: Call, given: unknown): Promise<unknown> {
 }
 
 /** Stops the task; refused when it has ended. */
-export async function cancel(call: Call, given: unknown): Promise<unknown> {
+export async function cancel(call: A2aCall, given: unknown): Promise<unknown> {
   const { id } = params(TaskQuery, given);
   const { ref, view } = await findTask(call, id, "update");
   const { state } = (await readTask(ref, view)).reducer;
@@ -40,7 +40,7 @@ export async function cancel(call: Call, given: unknown): Promise<unknown> {
 }
 
 /** A page of the assistant's tasks, newest status first, each read from its thread. */
-export async function answerList(call: Call, given: unknown): Promise<unknown> {
+export async function listResponse(call: A2aCall, given: unknown): Promise<unknown> {
   const { contextId, status, pageSize, pageToken, historyLength, statusTimestampAfter, includeArtifacts } = params(
     List,
     given,
@@ -55,7 +55,7 @@ export async function answerList(call: Call, given: unknown): Promise<unknown> {
   const size = pageSize || PAGE;
   const db = callDatabase(call);
   const cursor = pageToken ? parseCursor(pageToken) : undefined;
-  const metadata = await mayFind(call);
+  const metadata = await requireFindable(call);
   const [rows, totalSize] = metadata
     ? await listVisible(
         visibleTasks(call.c.env, db, filter, metadata, cursor),
@@ -90,7 +90,7 @@ async function listVisible(
 }
 
 /** The task of a row. When its thread is deleted: undefined, and the row is removed. */
-async function taskOfRow(call: Call, { id }: TaskRow): Promise<Task | undefined> {
+async function taskOfRow(call: A2aCall, { id }: TaskRow): Promise<A2aTask | undefined> {
   try {
     const { ref, view } = await listedTask(call, id);
     return (await readTask(ref, view)).reducer.task();

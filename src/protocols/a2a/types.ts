@@ -2,7 +2,7 @@
 import { type Json, isObject } from "../../lib/json.ts";
 
 /** 0.3 answers to `message/send`, 1.0 to `SendMessage`: the method's name selects the generation. */
-export type Generation = "0.3" | "1.0";
+export type A2aGeneration = "0.3" | "1.0";
 
 export const STATES = [
   "submitted",
@@ -14,16 +14,16 @@ export const STATES = [
   "failed",
   "rejected",
 ] as const;
-export type State = (typeof STATES)[number];
+export type TaskState = (typeof STATES)[number];
 
-const TERMINAL: readonly State[] = ["completed", "canceled", "failed", "rejected"];
-export const isTerminal = (state: State): boolean => TERMINAL.includes(state);
+const TERMINAL: readonly TaskState[] = ["completed", "canceled", "failed", "rejected"];
+export const isTerminal = (state: TaskState): boolean => TERMINAL.includes(state);
 /** No more updates follow: the task has ended, or it waits for the caller. */
-export const isSettled = (state: State): boolean =>
+export const isSettled = (state: TaskState): boolean =>
   isTerminal(state) || state === "input-required" || state === "auth-required";
 
 /** One of `text`, `raw` (base64), `url`, `data`. */
-export interface Part {
+export interface A2aPart {
   text?: string;
   raw?: string;
   url?: string;
@@ -33,10 +33,10 @@ export interface Part {
   metadata?: Json;
 }
 
-export interface Message {
+export interface A2aMessage {
   messageId: string;
   role: "user" | "agent";
-  parts: Part[];
+  parts: A2aPart[];
   contextId?: string;
   taskId?: string;
   referenceTaskIds?: string[];
@@ -44,34 +44,34 @@ export interface Message {
   metadata?: Json;
 }
 
-export interface Artifact {
+export interface A2aArtifact {
   artifactId: string;
   name?: string;
   description?: string;
-  parts: Part[];
+  parts: A2aPart[];
   metadata?: Json;
   extensions?: string[];
 }
 
-export interface Status {
-  state: State;
-  message?: Message;
+export interface TaskStatus {
+  state: TaskState;
+  message?: A2aMessage;
   /** ISO 8601, UTC, with "Z". */
   timestamp: string;
 }
 
-export interface Task {
+export interface A2aTask {
   id: string;
   contextId: string;
-  status: Status;
-  artifacts: Artifact[];
-  history: Message[];
+  status: TaskStatus;
+  artifacts: A2aArtifact[];
+  history: A2aMessage[];
 }
 
-export type Update =
-  | { kind: "status"; status: Status; metadata?: Json }
-  | { kind: "artifact"; artifact: Artifact; append: boolean; lastChunk: boolean }
-  | { kind: "message"; message: Message };
+export type TaskUpdate =
+  | { kind: "status"; status: TaskStatus; metadata?: Json }
+  | { kind: "artifact"; artifact: A2aArtifact; append: boolean; lastChunk: boolean }
+  | { kind: "message"; message: A2aMessage };
 
 /** Where to send a task's changes, and with what credentials. */
 export interface PushConfig {
@@ -91,7 +91,7 @@ function blockType(mediaType = ""): string {
   return ["image", "audio", "video"].includes(kind) ? kind : "file";
 }
 
-function block(part: Part): Block {
+function block(part: A2aPart): Block {
   const { text, raw, url, data, filename, mediaType } = part;
   if (text !== undefined) return { type: "text", text };
   if (raw === undefined && url === undefined) return { type: "text", text: JSON.stringify(data) };
@@ -105,22 +105,22 @@ function block(part: Part): Block {
 }
 
 /** The content of a human message: plain text when that is all there is, else standard content blocks. Data reads as JSON. */
-export function toMessageContent(parts: Part[]): string | Block[] {
+export function toMessageContent(parts: A2aPart[]): string | Block[] {
   const [only] = parts;
   return parts.length === 1 && only?.text !== undefined ? only.text : parts.map(block);
 }
 
 /** The members of data parts, which become values of the graph's state; `messages` stays the conversation's. */
-export function toState(parts: Part[]): Json {
+export function toState(parts: A2aPart[]): Json {
   const objects = parts.map(({ data }) => data).filter((data) => isObject(data));
   const members = objects.flatMap((data) => Object.entries(data)).filter(([name]) => name !== "messages");
   return Object.fromEntries(members);
 }
 
-export const joinText = (parts: Part[]): string => parts.flatMap(({ text }) => text ?? []).join("\n");
+export const joinText = (parts: A2aPart[]): string => parts.flatMap(({ text }) => text ?? []).join("\n");
 
 /** The part that a content block of a message amounts to; undefined for reasoning, tool calls and what is not known. */
-export function toPart(given: Json): Part | undefined {
+export function toPart(given: Json): A2aPart | undefined {
   const { type } = given;
   if (type === "text" || type === "text-plain")
     return readString(given.text) ? { text: String(given.text) } : undefined;
@@ -136,7 +136,7 @@ export function toPart(given: Json): Part | undefined {
   return source === undefined ? undefined : toFilePart(source, { filename, mediaType }, given.url === undefined);
 }
 
-function toFilePart(source: string, names: Pick<Part, "filename" | "mediaType">, base64 = false): Part {
+function toFilePart(source: string, names: Pick<A2aPart, "filename" | "mediaType">, base64 = false): A2aPart {
   const data = /^data:([^;,]*);base64,(.*)$/s.exec(source);
   const { filename } = names;
   const mediaType = names.mediaType ?? data?.[1];

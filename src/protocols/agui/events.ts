@@ -1,14 +1,14 @@
 /** The events of one run's log as AG-UI events: a pure reducer. */
 import { type Json, isObject } from "../../lib/json.ts";
 import type { EventMethod, LogEvent } from "../../threads/log/events.ts";
-import { type Asked, BREAKPOINT, toWireInterrupt } from "./interrupts.ts";
+import { type LoggedInterrupt, BREAKPOINT, toWireInterrupt } from "./interrupts.ts";
 import { toWireMessages } from "./messages.ts";
 import { type AguiEvent, Speech } from "./speech.ts";
 
 // Events that a graph dispatches under the names which `@ag-ui/langgraph` and CopilotKit give a meaning of their own.
 
 /** What an event amounts to: a message, a tool call or a state that the graph emits whole, or something of its own. */
-export type Dispatched =
+export type DispatchedEvent =
   | { kind: "message"; id: string; text: string }
   | { kind: "call"; id: string; name: string; args: string }
   | { kind: "state"; state: Json; name: string; value: unknown }
@@ -17,7 +17,7 @@ export type Dispatched =
 const asText = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value ?? {}));
 
 /** Reads LangChain's `on_custom_event`; undefined for its other events. */
-export function readDispatched({ event, name, data }: Json): Dispatched | undefined {
+export function readDispatched({ event, name, data }: Json): DispatchedEvent | undefined {
   if (event !== "on_custom_event") return undefined;
   const custom = { name: String(name), value: data ?? null };
   const given = isObject(data) ? data : {};
@@ -37,24 +37,24 @@ export function readDispatched({ event, name, data }: Json): Dispatched | undefi
 
 // The difference of two JSON values as a JSON Patch (RFC 6902).
 
-export type Operation = { op: "add" | "replace"; path: string; value: unknown } | { op: "remove"; path: string };
+export type PatchOperation = { op: "add" | "replace"; path: string; value: unknown } | { op: "remove"; path: string };
 
 /** What turns `before` into `after`: nothing when they are equal. A list that has grown is added to; any other is replaced. */
-export function diff(before: unknown, after: unknown, path = ""): Operation[] {
+export function diff(before: unknown, after: unknown, path = ""): PatchOperation[] {
   if (before === after) return [];
   if (isObject(before) && isObject(after)) return members(before, after, path);
   if (Array.isArray(before) && Array.isArray(after) && isBeginning(before, after)) {
-    return after.slice(before.length).map((value): Operation => ({ op: "add", path: `${path}/-`, value }));
+    return after.slice(before.length).map((value): PatchOperation => ({ op: "add", path: `${path}/-`, value }));
   }
   return isEqual(before, after) ? [] : [{ op: "replace", path, value: after }];
 }
 
-function members(before: Record<string, unknown>, after: Record<string, unknown>, path: string): Operation[] {
+function members(before: Record<string, unknown>, after: Record<string, unknown>, path: string): PatchOperation[] {
   const at = (name: string) => `${path}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
   const removed = Object.keys(before).filter((name) => !Object.hasOwn(after, name));
   return [
-    ...removed.map((name): Operation => ({ op: "remove", path: at(name) })),
-    ...Object.entries(after).flatMap(([name, value]): Operation[] =>
+    ...removed.map((name): PatchOperation => ({ op: "remove", path: at(name) })),
+    ...Object.entries(after).flatMap(([name, value]): PatchOperation[] =>
       Object.hasOwn(before, name) ? diff(before[name], value, at(name)) : [{ op: "add", path: at(name), value }],
     ),
   ];
@@ -84,7 +84,7 @@ export class EventReducer {
   #speech = new Speech();
   /** The number of running tasks per node: a step is open while there is one. */
   #steps = new Map<string, number>();
-  #asked: Asked[] = [];
+  #asked: LoggedInterrupt[] = [];
   #state: Json | undefined;
   #messages: unknown;
   #past = false;
@@ -114,7 +114,7 @@ export class EventReducer {
   }
 
   /** All events for a client that opens a thread at which no run is at work; undefined: there is no such thread. */
-  resting(thread?: { values: Json; asked: Asked[]; stopped: boolean }): AguiEvent[] {
+  resting(thread?: { values: Json; asked: LoggedInterrupt[]; stopped: boolean }): AguiEvent[] {
     const { messages, ...state } = thread?.values ?? {};
     this.#asked = thread?.asked ?? [];
     this.ended = true;
@@ -146,7 +146,7 @@ export class EventReducer {
     if (method === "events") return this.#dispatched(readDispatched(data as Json));
     // After a crash the node in flight emits all its output again.
     if (method === "metadata") return Number((data as Json).attempt) > 1 ? this.#close() : [];
-    if (method === "input.requested") this.#asked.push(data as Asked);
+    if (method === "input.requested") this.#asked.push(data as LoggedInterrupt);
     return [];
   }
 
@@ -166,7 +166,7 @@ export class EventReducer {
     return delta.length > 0 ? [...results, { type: "STATE_DELTA", delta }] : results;
   }
 
-  #dispatched(given: Dispatched | undefined): AguiEvent[] {
+  #dispatched(given: DispatchedEvent | undefined): AguiEvent[] {
     if (!given) return [];
     switch (given.kind) {
       case "message":

@@ -1,10 +1,10 @@
 /** Questions of a graph as AG-UI's interrupts, and the answers as what the graph resumes with. */
 import type { Json } from "../../lib/json.ts";
 import { isObject } from "../../lib/json.ts";
-import type { Answer } from "./schema.ts";
+import type { AguiResume } from "./schema.ts";
 
 /** An interrupt from the log. */
-export interface Asked {
+export interface LoggedInterrupt {
   interrupt_id: string;
   payload: unknown;
 }
@@ -16,7 +16,7 @@ export const BREAKPOINT = { id: "breakpoint", reason: "breakpoint", message: "Th
  * `@ag-ui/langgraph`'s mapping: members of the question that the protocol defines keep their meaning; the whole is
  * metadata.
  */
-export function toWireInterrupt({ interrupt_id, payload }: Asked): Json {
+export function toWireInterrupt({ interrupt_id, payload }: LoggedInterrupt): Json {
   const given = isObject(payload) ? payload : {};
   const text = (...names: string[]) => names.map((name) => given[name]).find((one) => typeof one === "string");
   const schema = given.responseSchema ?? given.response_schema;
@@ -45,7 +45,7 @@ function describeRequests({ action_requests }: Json): string | undefined {
 }
 
 /** By interrupt id. An abandoned one resumes with the mark that graphs written for `@ag-ui/langgraph` read. */
-export function buildResume(answers: Answer[]): Json {
+export function buildResume(answers: AguiResume[]): Json {
   return Object.fromEntries(
     answers.map(({ interruptId, status, payload }) => [
       interruptId,

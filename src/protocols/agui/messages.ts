@@ -1,7 +1,7 @@
 /** Messages of AG-UI as LangGraph's clients write them, and messages of a state as AG-UI shows them. */
 import type { Json } from "../../lib/json.ts";
 import { isObject, parseBoundedJson } from "../../lib/json.ts";
-import type { Message } from "./schema.ts";
+import type { AguiMessage } from "./schema.ts";
 
 const TYPES: Record<string, string> = {
   user: "human",
@@ -19,7 +19,7 @@ const MEDIA: [part: string, block: string][] = [
 ];
 
 /** The message for a graph's input; undefined for one that no model reads. */
-export function graphMessage({ id, role, name, content, toolCalls, toolCallId, error }: Message): Json | undefined {
+export function graphMessage({ id, role, name, content, toolCalls, toolCallId, error }: AguiMessage): Json | undefined {
   const type = Object.hasOwn(TYPES, role) ? TYPES[role] : undefined;
   if (!type) return undefined;
   const body = {

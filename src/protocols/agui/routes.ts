@@ -1,5 +1,5 @@
 /** `POST /agui/{assistant_id}`: a run, or a thread, in the Agent-User Interaction protocol (AG-UI), as server-sent events. */
-import { requireAssistant, type Caller } from "../../threads/api/access.ts";
+import { requireAssistant, type ThreadCaller } from "../../threads/api/access.ts";
 import { threadStub } from "../../threads/remote.ts";
 import { deriveThreadId, type Thread } from "../../threads/types.ts";
 import { EventReducer, METHODS } from "./events.ts";
@@ -19,7 +19,7 @@ import { readEvents } from "../../threads/log/events.ts";
 
 // What a client gets that opens a thread: the conversation so far, and the events of a run that is at work.
 
-export interface Connection {
+export interface AguiConnection {
   reducer: EventReducer;
   begin: AguiEvent[];
   /** The events of the run that is at work; undefined when `begin` is all. */
@@ -27,7 +27,7 @@ export interface Connection {
 }
 
 /** Reads the thread of a request, and starts nothing. A thread that does not exist has an empty conversation. */
-export async function connect(by: Caller, assistantId: string, input: RunAgentInput): Promise<Connection> {
+export async function connect(by: ThreadCaller, assistantId: string, input: RunAgentInput): Promise<AguiConnection> {
   const { env, principal } = by;
   await requireAssistant(env, principal, assistantId);
   const threadId = deriveThreadId(input.threadId, principal.user?.identity);
@@ -52,7 +52,7 @@ const doc = (summary: string) => createDoc("AG-UI")(summary, EVENTS);
 const Path = v.object({ assistant_id: v.pipe(v.string(), v.maxLength(255)) });
 
 /** The last event also of a stream that fails: a client that gets none waits or fails without a reason. */
-async function* frames({ reducer, begin, events }: Connection): AsyncGenerator<string, void, void> {
+async function* frames({ reducer, begin, events }: AguiConnection): AsyncGenerator<string, void, void> {
   const frame = (event: AguiEvent) => sseFrame({ data: JSON.stringify(event) });
   yield begin.map(frame).join("");
   if (!events) return;

@@ -10,7 +10,7 @@ const ToolCall = v.object({
 });
 
 /** `role` is open: messages of roles that no model reads, such as `activity`, are left out later. */
-const Message = v.object({
+const AguiMessage = v.object({
   id: Id,
   role: v.string(),
   name: v.nullish(v.string()),
@@ -20,7 +20,7 @@ const Message = v.object({
   error: v.nullish(v.string()),
 });
 
-const Answer = v.object({
+const AguiResume = v.object({
   interruptId: v.string(),
   status: v.picklist(["resolved", "cancelled"]),
   payload: v.optional(v.unknown()),
@@ -39,16 +39,16 @@ export const RunAgentInput = v.object({
   parentRunId: v.nullish(v.string()),
   protocolVersion: v.nullish(v.string()),
   state: v.optional(v.unknown()),
-  messages: v.array(Message),
+  messages: v.array(AguiMessage),
   tools: v.nullish(v.array(JsonObject), []),
   context: v.nullish(v.array(JsonObject), []),
   forwardedProps: v.optional(v.unknown()),
-  resume: v.nullish(v.pipe(v.array(Answer), v.maxLength(1000))),
+  resume: v.nullish(v.pipe(v.array(AguiResume), v.maxLength(1000))),
 });
 
 export type RunAgentInput = v.InferOutput<typeof RunAgentInput>;
-export type Message = v.InferOutput<typeof Message>;
-export type Answer = v.InferOutput<typeof Answer>;
+export type AguiMessage = v.InferOutput<typeof AguiMessage>;
+export type AguiResume = v.InferOutput<typeof AguiResume>;
 
 /** The members that the server reads; none of a value that is no object or has others of these names. */
 export function readForwarded({ forwardedProps }: RunAgentInput): v.InferOutput<typeof Forwarded> {

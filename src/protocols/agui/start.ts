@@ -3,10 +3,10 @@ import { isObject, parseBoundedJson, type Json } from "../../lib/json.ts";
 import { Problem } from "../../lib/problem.ts";
 import { readStates, threadStub } from "../../threads/remote.ts";
 import type { ThreadRpc, RunRequest } from "../../threads/rpc.ts";
-import { type Message, type RunAgentInput, readForwarded } from "./schema.ts";
+import { type AguiMessage, type RunAgentInput, readForwarded } from "./schema.ts";
 import { readChannels } from "../../agents/assistants/describe.ts";
 import { deriveUuid } from "../../lib/uuid.ts";
-import { requireAssistant, type Caller } from "../../threads/api/access.ts";
+import { requireAssistant, type ThreadCaller } from "../../threads/api/access.ts";
 import { runRequest } from "../../threads/api/request.ts";
 import { type Thread, deriveThreadId, threadName } from "../../threads/types.ts";
 import type { RunCreate } from "../../threads/api/schema.ts";
@@ -19,7 +19,7 @@ import { isEqual } from "./events.ts";
 
 export interface Regeneration {
   /** What is answered again, as the client has it now. */
-  message: Message;
+  message: AguiMessage;
   /** The thread's messages before it. */
   kept: unknown[];
 }
@@ -60,7 +60,7 @@ export async function checkpointBefore(thread: ThreadRpc, { message }: Regenerat
   throw new Problem(409, "The thread has no checkpoint before this message, so it cannot be answered again.");
 }
 
-export interface Start {
+export interface AguiStart {
   thread: ThreadRpc;
   threadId: string;
   request: RunRequest;
@@ -72,7 +72,7 @@ export interface Start {
  * The run for a request. Its id is derived from the client's `threadId` and `runId`, so that a retry after a lost
  * answer finds the same run.
  */
-export async function planStart(by: Caller, assistantId: string, input: RunAgentInput): Promise<Start> {
+export async function planStart(by: ThreadCaller, assistantId: string, input: RunAgentInput): Promise<AguiStart> {
   const { env, principal } = by;
   const assistant = await requireAssistant(env, principal, assistantId);
   const threadId = deriveThreadId(input.threadId, principal.user?.identity);
@@ -81,7 +81,7 @@ export async function planStart(by: Caller, assistantId: string, input: RunAgent
   const found = await visibleThread(by, threadId, thread);
   const runId = deriveUuid(`ag-ui run ${JSON.stringify([threadId, input.runId])}`);
   const again = found && (await requestedRegeneration(input, found, thread, runId));
-  const { answers, ...given } = readGiven(input, found, channels, again?.message);
+  const { answers, ...given } = readAguiInput(input, found, channels, again?.message);
   const { parentRunId, tools, context, state, forwardedProps } = input;
   const told = {
     parent_run_id: parentRunId ?? null,
@@ -107,7 +107,7 @@ export async function planStart(by: Caller, assistantId: string, input: RunAgent
 
 /** The thread, if there is one. 404 when it is not one that the user sees. */
 export async function visibleThread(
-  { principal }: Caller,
+  { principal }: ThreadCaller,
   threadId: string,
   thread: ThreadRpc,
 ): Promise<Thread | undefined> {
@@ -130,18 +130,18 @@ async function requestedRegeneration(
   return found && !(await thread.getRun(runId)) ? found : undefined;
 }
 
-type Given = Pick<RunCreate, "input" | "command"> & { answers?: string[] };
+type AguiRunInput = Pick<RunCreate, "input" | "command"> & { answers?: string[] };
 
 /**
  * `channels`: the keys of the graph's state; undefined when the graph cannot be made, and its run says why. `again`: a message
  * of the thread that is given once more.
  */
-export function readGiven(
+export function readAguiInput(
   input: RunAgentInput,
   thread: Thread | undefined,
   channels: Set<string> | undefined,
-  again?: Message,
-): Given {
+  again?: AguiMessage,
+): AguiRunInput {
   const values = thread?.values ?? {};
   const has = (name: string) => channels === undefined || channels.has(name);
   const messages = has("messages") ? freshMessages(input, values.messages, again) : [];
@@ -153,16 +153,16 @@ export function readGiven(
     if (resume.some(({ interruptId }) => interruptId === BREAKPOINT.id)) return { input: null };
     return { command: { resume: buildResume(resume), update }, answers: resume.map(({ interruptId }) => interruptId) };
   }
-  if (legacy && "resume" in legacy) return { command: { resume: parseAnswer(legacy.resume), update } };
+  if (legacy && "resume" in legacy) return { command: { resume: parseResponse(legacy.resume), update } };
   return { input: has("messages") ? { messages, ...update } : update };
 }
 
 /** An answer that is JSON as a text is what it says: CopilotKit's components answer with texts only. */
-const parseAnswer = (answer: unknown): unknown =>
+const parseResponse = (answer: unknown): unknown =>
   typeof answer === "string" ? (parseBoundedJson(answer) ?? answer) : answer;
 
 /** Clients send the whole conversation. What the thread has keeps what clients do not send, such as metadata. */
-function freshMessages(input: RunAgentInput, known: unknown, again?: Message): Json[] {
+function freshMessages(input: RunAgentInput, known: unknown, again?: AguiMessage): Json[] {
   const ids = new Set(Array.isArray(known) ? known.map((one: unknown) => (isObject(one) ? one.id : undefined)) : []);
   const fresh = input.messages.filter((one) => one === again || !ids.has(one.id)).map(graphMessage);
   return fresh.filter((message) => message !== undefined);

@@ -8,17 +8,25 @@ import {
 import * as v from "valibot";
 import { isObject, type Json } from "../../lib/json.ts";
 import { type EventMethod, type LogEvent, readEvents } from "../../threads/log/events.ts";
-import { giveLinks } from "../../threads/interrupts/links/links.ts";
-import type { Caller } from "../../threads/api/access.ts";
+import { issueLinks } from "../../threads/interrupts/links/links.ts";
+import type { ThreadCaller } from "../../threads/api/access.ts";
 import { readJson, threadStub } from "../../threads/remote.ts";
-import { type Asked, canShow, isForPeople, questionsIn, request, type Shows, askInText } from "./interrupts.ts";
+import {
+  type McpInterrupt,
+  canShow,
+  isForPeople,
+  interruptsIn,
+  request,
+  type ClientDisplay,
+  askAsText,
+} from "./interrupts.ts";
 import { type OutputSchema, structureState, toResult } from "./tools.ts";
 
 // What a graph writes during a run, and else its steps, as log messages and progress of the request.
 
 /** The events that progress is made from. */
 export const METHODS: EventMethod[] = ["custom", "checkpoints"];
-const MOST_CHARACTERS = 1_000;
+const MAX_CHARACTERS = 1_000;
 /** The media types that the client accepts: the transport gets a header that has both. */
 export const ACCEPTED = "x-weir-accepted";
 
@@ -68,26 +76,26 @@ function progressSender({ mcpReq }: ServerContext): ((event: LogEvent) => Promis
   };
 }
 
-interface Shown {
+interface ShownProgress {
   progress?: number;
   total?: number;
   message?: string;
 }
 
-function writeProgress(data: unknown): Shown {
+function writeProgress(data: unknown): ShownProgress {
   if (!isObject(data)) return { message: readChunkText(data) };
   const { progress, total, message } = data;
   const known = typeof progress === "number" ? { progress, ...(typeof total === "number" && { total }) } : {};
-  if (typeof message === "string") return { ...known, message: message.slice(0, MOST_CHARACTERS) };
+  if (typeof message === "string") return { ...known, message: message.slice(0, MAX_CHARACTERS) };
   return typeof progress === "number" ? known : { message: readChunkText(data) };
 }
 
-function readStep(data: unknown): Shown {
+function readStep(data: unknown): ShownProgress {
   return isObject(data) && typeof data.step === "number" ? { message: `Step ${data.step}` } : {};
 }
 
 const readChunkText = (data: unknown): string =>
-  (typeof data === "string" ? data : (JSON.stringify(data) ?? "")).slice(0, MOST_CHARACTERS);
+  (typeof data === "string" ? data : (JSON.stringify(data) ?? "")).slice(0, MAX_CHARACTERS);
 
 export interface ToolRun {
   id: string;
@@ -98,16 +106,16 @@ export interface ToolRun {
   report?: (event: LogEvent) => Promise<void>;
   /** Whether the client takes requests for input, and what it shows to a person. */
   takesRequests: boolean;
-  shows: Shows;
+  shows: ClientDisplay;
   schema: OutputSchema | undefined;
   /** This server's, as the client has it. */
   address: string;
 }
 
-export type Result = CallToolResult | InputRequiredResult;
+export type McpResult = CallToolResult | InputRequiredResult;
 
 /** Reports the run's events from `seq` on, and gives its result. */
-export async function follow(by: Caller, threadId: string, seq: number, run: ToolRun): Promise<Result> {
+export async function follow(by: ThreadCaller, threadId: string, seq: number, run: ToolRun): Promise<McpResult> {
   const { id: runId, signal, report, schema } = run;
   const thread = threadStub(by.env, by.principal.workspaceId, threadId);
   const cancel = () => void thread.cancelMany({ runIds: [runId] }, "interrupt").catch(() => undefined);
@@ -126,34 +134,34 @@ export async function follow(by: Caller, threadId: string, seq: number, run: Too
 }
 
 /** Requests, where the client can show a question to a person; else a result that says what is asked. */
-async function ask(by: Caller, threadId: string, state: Json, run: ToolRun): Promise<Result> {
+async function ask(by: ThreadCaller, threadId: string, state: Json, run: ToolRun): Promise<McpResult> {
   const { takesRequests, shows } = run;
-  const questions = questionsIn(state);
+  const interrupts = interruptsIn(state);
   const opens = takesRequests && shows.urls && !shows.forms;
-  const linked = opens ? await withLinks(by, threadId, questions, run) : questions;
+  const linked = opens ? await withLinks(by, threadId, interrupts, run) : interrupts;
   if (takesRequests && linked.some((one) => canShow(one, shows))) return request(linked, shows, threadId);
-  return waitsFor(by, threadId, { questions, state }, run);
+  return waitsFor(by, threadId, { questions: interrupts, state }, run);
 }
 
 /** What is asked, in words, with a link to each question and how else to answer it. */
 export async function waitsFor(
-  by: Caller,
+  by: ThreadCaller,
   threadId: string,
-  { questions, state }: { questions: Asked[]; state: Json },
+  { questions: interrupts, state }: { questions: McpInterrupt[]; state: Json },
   run: ToolRun,
 ): Promise<CallToolResult> {
-  const linked = await withLinks(by, threadId, questions, run);
-  return { ...askInText(linked, threadId), ...structureState(state, run.schema) };
+  const linked = await withLinks(by, threadId, interrupts, run);
+  return { ...askAsText(linked, threadId), ...structureState(state, run.schema) };
 }
 
 async function withLinks(
-  { env, principal }: Caller,
+  { env, principal }: ThreadCaller,
   threadId: string,
-  questions: Asked[],
+  interrupts: McpInterrupt[],
   { address }: ToolRun,
-): Promise<Asked[]> {
-  const ids = questions.filter(isForPeople).map(({ id }) => id);
+): Promise<McpInterrupt[]> {
+  const ids = interrupts.filter(isForPeople).map(({ id }) => id);
   const place = { env, workspaceId: principal.workspaceId, threadId, address };
-  const links = new Map((await giveLinks(place, "mcp", ids)).map((link) => [link.interrupt_id, link]));
-  return questions.map((one) => ({ ...one, link: links.get(one.id) }));
+  const links = new Map((await issueLinks(place, "mcp", ids)).map((link) => [link.interrupt_id, link]));
+  return interrupts.map((one) => ({ ...one, link: links.get(one.id) }));
 }

@@ -47,83 +47,86 @@ export const toInput = ({ method, params }: OwnRequest): InputRequest =>
   ({ method, params }) as unknown as InputRequest;
 
 /** The tool that answers an interrupt. */
-export const ANSWER = "answer_interrupt";
+export const RESPONSE_MEMBER = "answer_interrupt";
 
 type Form = ElicitRequestFormParams["requestedSchema"];
-export interface Asked {
+export interface McpInterrupt {
   id: string;
   value?: unknown;
   link?: OwnLink;
 }
 
 /** What a client shows to a person: forms, and addresses that it opens. */
-export interface Shows {
+export interface ClientDisplay {
   forms: boolean;
   urls: boolean;
 }
 
 /** The questions that a state has, unless one of them has no id, by which it is answered. */
-export const questionsIn = (state: Json): Asked[] =>
+export const interruptsIn = (state: Json): McpInterrupt[] =>
   withIds(Array.isArray(state.__interrupt__) ? (state.__interrupt__ as Interrupt[]) : []);
 
 /** The questions that a thread waits on. */
-export const waitingOn = (thread: { interrupts: Record<string, Interrupt[]> } | undefined): Asked[] =>
+export const waitingOn = (thread: { interrupts: Record<string, Interrupt[]> } | undefined): McpInterrupt[] =>
   withIds(Object.values(thread?.interrupts ?? {}).flat());
 
-const withIds = (raised: Interrupt[]): Asked[] =>
+const withIds = (raised: Interrupt[]): McpInterrupt[] =>
   raised.flatMap(({ id, value }) => (id === undefined ? [] : [{ id, value }]));
 
 /**
  * The questions that a client can show as requests. The state names the thread and all questions that wait there: whether the caller
  * may answer is decided by each call.
  */
-export function request(questions: Asked[], shows: Shows, threadId: string): InputRequiredResult {
-  const asked = [...keyQuestions(questions)].filter(([, one]) => canShow(one, shows));
+export function request(interrupts: McpInterrupt[], shows: ClientDisplay, threadId: string): InputRequiredResult {
+  const asked = [...keyInterrupts(interrupts)].filter(([, one]) => canShow(one, shows));
   const requests = asked.map(([key, { value, link }]) => {
     const own = ownRequest(value);
     if (own) return [key, toInput(own)];
-    const message = questionText(value);
+    const message = interruptText(value);
     if (shows.forms || !link) return [key, inputRequired.elicit({ message, requestedSchema: toForm(value) })];
     return [key, inputRequired.elicitUrl({ message, url: link.answer_url })];
   });
-  return inputRequired({ inputRequests: Object.fromEntries(requests), requestState: encodeState(threadId, questions) });
+  return inputRequired({
+    inputRequests: Object.fromEntries(requests),
+    requestState: encodeState(threadId, interrupts),
+  });
 }
 
 /** Differs when other questions wait, which may have the same keys and ids. */
-export function encodeState(threadId: string, questions: Asked[]): string {
-  const texts = new Set(questions.map(({ id, value }) => JSON.stringify([id, value])));
+export function encodeState(threadId: string, interrupts: McpInterrupt[]): string {
+  const texts = new Set(interrupts.map(({ id, value }) => JSON.stringify([id, value])));
   return `${threadId}.${sha256([...texts].sort().join("\n")).slice(0, 16)}`;
 }
 
 /** Whether a person answers the question, and not the client's model or its roots. */
-export const isForPeople = ({ value }: Asked): boolean =>
+export const isForPeople = ({ value }: McpInterrupt): boolean =>
   (ownRequest(value)?.method ?? "elicitation/create") === "elicitation/create";
 
 /** Whether a client can show the question: as a form, or as the address of its page. A graph's own form has no such page. */
-export const canShow = (one: Asked, { forms, urls }: Shows): boolean =>
+export const canShow = (one: McpInterrupt, { forms, urls }: ClientDisplay): boolean =>
   forms || !isForPeople(one) || (urls && one.link !== undefined && !ownRequest(one.value));
 
 /** The questions by the keys of their requests: the graph's own name where no other question has it, else the id. */
-export function keyQuestions(questions: Asked[]): Map<string, Asked> {
-  const requestName = ({ value }: Asked) => ownRequest(value)?.name;
-  const names = questions.map(requestName);
-  const questionKey = (one: Asked) => {
+export function keyInterrupts(interrupts: McpInterrupt[]): Map<string, McpInterrupt> {
+  const requestName = ({ value }: McpInterrupt) => ownRequest(value)?.name;
+  const names = interrupts.map(requestName);
+  const questionKey = (one: McpInterrupt) => {
     const name = requestName(one);
     return name !== undefined && names.indexOf(name) === names.lastIndexOf(name) ? name : one.id;
   };
-  return new Map(questions.map((one) => [questionKey(one), one]));
+  return new Map(interrupts.map((one) => [questionKey(one), one]));
 }
 
 /** For clients without elicitation, and for a person who did not answer. */
-export function askInText(questions: Asked[], threadId: string): CallToolResult {
+export function askAsText(questions: McpInterrupt[], threadId: string): CallToolResult {
   const asked = questions.map(({ id, value, link }) => {
-    const text = questionText(value);
+    const text = interruptText(value);
     const whole = typeof value === "string" ? "" : `\n${JSON.stringify(value)}`;
     const shown = `${text === whole.trim() ? text : `${text}${whole}`}\n(interrupt_id: ${id})`;
     if (!link) return shown;
     return `${shown}\nA person can answer it at ${link.answer_url} until ${formatTime(Date.parse(link.expires_at))}.`;
   });
-  const how = `The run waits for an answer on thread ${threadId}. Call the tool ${ANSWER} with this thread_id and the answer.`;
+  const how = `The run waits for an answer on thread ${threadId}. Call the tool ${RESPONSE_MEMBER} with this thread_id and the answer.`;
   const links = questions.flatMap(({ link }) => link ?? []);
   const interrupts = questions.map(({ id, value }) => ({ id, value }));
   return {
@@ -137,8 +140,8 @@ export function askInText(questions: Asked[], threadId: string): CallToolResult 
  * The answers by the ids of their questions. Responses to anything else are ignored. Undefined when a question was declined, or
  * none was answered.
  */
-export function answersIn(questions: Asked[], responses: Record<string, unknown>): Json | undefined {
-  const asked = [...keyQuestions(questions)].filter(([key]) => Object.hasOwn(responses, key));
+export function responsesIn(interrupts: McpInterrupt[], responses: Record<string, unknown>): Json | undefined {
+  const asked = [...keyInterrupts(interrupts)].filter(([key]) => Object.hasOwn(responses, key));
   const answers = asked.map(([key, { id, value }]) => {
     const response = isObject(responses[key]) ? responses[key] : {};
     const own = ownRequest(value);
@@ -146,13 +149,13 @@ export function answersIn(questions: Asked[], responses: Record<string, unknown>
       return Object.keys(response).length > 0 ? ([id, response] as const) : undefined;
     const { action, content } = response;
     if (action !== "accept" || !isObject(content)) return undefined;
-    return [id, own ? content : toAnswer(content)] as const;
+    return [id, own ? content : toResumeValue(content)] as const;
   });
   const given = answers.filter((answer) => answer !== undefined);
   return given.length > 0 && given.length === answers.length ? Object.fromEntries(given) : undefined;
 }
 
-function questionText(value: unknown): string {
+function interruptText(value: unknown): string {
   const own = ownRequest(value);
   if (own?.method === "elicitation/create") return own.params.message;
   return readWords(value) ?? JSON.stringify(value) ?? "The run has paused.";
@@ -193,7 +196,7 @@ function listActions(value: unknown): { title: string; allowed: string[] }[] {
 }
 
 /** What the graph resumes with. */
-function toAnswer(content: Json): unknown {
+function toResumeValue(content: Json): unknown {
   const places = Object.keys(content).flatMap((name) => DECISION.exec(name)?.[1] ?? []);
   if (places.length === 0) return content.answer ?? content;
   const decisions = places

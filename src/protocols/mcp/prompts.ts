@@ -3,7 +3,7 @@ import { type GetPromptResult, type Prompt, ProtocolError, ProtocolErrorCode } f
 import * as v from "valibot";
 import type { Assistant } from "../../agents/assistants/store.ts";
 import { database } from "../../db/client.ts";
-import type { Filter } from "../../access/users/handlers.ts";
+import type { UserFilter } from "../../access/users/handlers.ts";
 import { assistantsFrom, PAGE } from "./tools.ts";
 
 const name = v.pipe(v.string(), v.regex(/^[\w-]{1,50}$/));
@@ -35,7 +35,7 @@ export async function listPrompts(
   env: Env,
   workspaceId: string,
   offset: number,
-  metadata: Filter,
+  metadata: UserFilter,
 ): Promise<{ prompts: Prompt[]; more: boolean }> {
   const rows = await assistantsFrom(database(env.DB), workspaceId, offset, metadata);
   const prompts = rows.slice(0, PAGE).flatMap((assistant) =>
@@ -54,7 +54,7 @@ export async function readPrompt(
   env: Env,
   workspaceId: string,
   asked: { name: string; arguments?: Record<string, string> },
-  metadata: Filter,
+  metadata: UserFilter,
 ): Promise<GetPromptResult> {
   const prompt = await find(env, workspaceId, asked.name, metadata);
   if (!prompt) throw invalid("Unknown prompt. List the prompts for their names.");
@@ -76,7 +76,7 @@ async function find(
   env: Env,
   workspaceId: string,
   wanted: string,
-  metadata: Filter,
+  metadata: UserFilter,
 ): Promise<StoredPrompt | undefined> {
   for (let offset = 0; ; offset += PAGE) {
     const rows = await assistantsFrom(database(env.DB), workspaceId, offset, metadata);

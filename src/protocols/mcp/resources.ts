@@ -13,22 +13,22 @@ import { findThreads } from "../../threads/api/search.ts";
 import { threadStub } from "../../threads/remote.ts";
 import { readTree } from "../../traces/query/find.ts";
 import { runOfTree, TREE_NAMES } from "../../traces/query/row.ts";
-import { authorize, containsJson, type Filter } from "../../access/users/handlers.ts";
+import { authorize, containsJson, type UserFilter } from "../../access/users/handlers.ts";
 import { assistantOfTool, namesOfTools, PAGE } from "./tools.ts";
 
 /** Who reads. */
-export interface Reader {
+export interface ResourceReader {
   env: Env;
   principal: Principal;
   /** What the caller sees of assistants. */
-  visible: () => Promise<Filter>;
+  visible: () => Promise<UserFilter>;
 }
 
 const JSON_TYPE = "application/json";
 /** The runs of a trace that are given. */
-const MOST_RUNS = 1_000;
+const MAX_RUNS = 1_000;
 /** The most values of a completion, by the protocol. */
-const MOST_VALUES = 100;
+const MAX_VALUES = 100;
 
 /** What reading a resource needs, by the first part of its address. */
 const PERMISSION_OF: Record<string, Permission> = { assistants: "assistants.read", traces: "traces.read" };
@@ -43,7 +43,7 @@ export const TEMPLATES: ResourceTemplateType[] = [
 ].map((template) => ({ ...template, mimeType: JSON_TYPE }));
 
 /** The newest threads. */
-export async function listResources({ env, principal }: Reader, offset: number): Promise<ListResourcesResult> {
+export async function listResources({ env, principal }: ResourceReader, offset: number): Promise<ListResourcesResult> {
   if (!may(principal, "threads.read")) return { resources: [] };
   const metadata = await authorize(principal, "threads", "search", { metadata: {} });
   const page = { limit: PAGE, offset, sort_by: "updated_at" as const, sort_order: "desc" as const };
@@ -59,7 +59,7 @@ export async function listResources({ env, principal }: Reader, offset: number):
 }
 
 /** @throws ResourceNotFoundError for what is not there, and for what the caller may not read */
-export async function readResource(reader: Reader, uri: string): Promise<ReadResourceResult> {
+export async function readResource(reader: ResourceReader, uri: string): Promise<ReadResourceResult> {
   const path = /^weir:\/\/(.+)$/.exec(uri)?.[1]?.split("/") ?? [];
   const value = may(reader.principal, PERMISSION_OF[path[0] ?? ""] ?? "threads.read")
     ? await valueAt(reader, path)
@@ -68,7 +68,7 @@ export async function readResource(reader: Reader, uri: string): Promise<ReadRes
   return { contents: [{ uri, mimeType: JSON_TYPE, text: JSON.stringify(value) }] };
 }
 
-async function valueAt(reader: Reader, [noun, id = "", ...more]: string[]): Promise<object | undefined> {
+async function valueAt(reader: ResourceReader, [noun, id = "", ...more]: string[]): Promise<object | undefined> {
   if (noun === "assistants" && more.length === 0) return readAssistant(reader, id);
   if (!isUuid(id)) return undefined;
   const own = id.toLowerCase();
@@ -79,11 +79,11 @@ async function valueAt(reader: Reader, [noun, id = "", ...more]: string[]): Prom
   return runs === "runs" && more.length === 2 && isUuid(runId) ? readRun(reader, own, runId.toLowerCase()) : undefined;
 }
 
-async function readAssistant({ env, principal, visible }: Reader, name: string): Promise<object | undefined> {
+async function readAssistant({ env, principal, visible }: ResourceReader, name: string): Promise<object | undefined> {
   return assistantOfTool(env, principal.workspaceId, name, await visible());
 }
 
-async function readThread({ env, principal }: Reader, threadId: string): Promise<object | undefined> {
+async function readThread({ env, principal }: ResourceReader, threadId: string): Promise<object | undefined> {
   const thread = await threadStub(env, principal.workspaceId, threadId).get();
   if (!thread) return undefined;
   const filter = await authorize(principal, "threads", "read", { thread_id: threadId });
@@ -91,22 +91,22 @@ async function readThread({ env, principal }: Reader, threadId: string): Promise
   return !filter || containsJson(thread.metadata, filter) ? shown : undefined;
 }
 
-async function readRun(reader: Reader, threadId: string, runId: string): Promise<object | undefined> {
+async function readRun(reader: ResourceReader, threadId: string, runId: string): Promise<object | undefined> {
   const { env, principal } = reader;
   if (!(await readThread(reader, threadId))) return undefined;
   return threadStub(env, principal.workspaceId, threadId).getRun(runId);
 }
 
 /** Traces are the workspace's: no handler of `Auth` decides about them, so a user reads none. */
-async function readTrace({ env, principal }: Reader, traceId: string): Promise<object | undefined> {
+async function readTrace({ env, principal }: ResourceReader, traceId: string): Promise<object | undefined> {
   if (principal.user || !may(principal, "traces.read")) return undefined;
-  const runs = await readTree(env, principal.workspaceId, [], traceId, MOST_RUNS);
+  const runs = await readTree(env, principal.workspaceId, [], traceId, MAX_RUNS);
   return runs.length > 0 ? { runs: runs.map((run) => runOfTree(run, TREE_NAMES)) } : undefined;
 }
 
 /** The names of assistants that begin with what has been written. */
 export async function completeName(
-  { env, principal, visible }: Reader,
+  { env, principal, visible }: ResourceReader,
   { ref, argument }: CompleteRequestParams,
 ): Promise<CompleteResult["completion"]> {
   if (
@@ -118,5 +118,5 @@ export async function completeName(
     return { values: [] };
   const names = await namesOfTools(env, principal.workspaceId, await visible());
   const values = names.filter((name) => name.toLowerCase().startsWith(argument.value.toLowerCase()));
-  return { values: values.slice(0, MOST_VALUES), total: values.length, hasMore: values.length > MOST_VALUES };
+  return { values: values.slice(0, MAX_VALUES), total: values.length, hasMore: values.length > MAX_VALUES };
 }

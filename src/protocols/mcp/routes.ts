@@ -20,7 +20,7 @@ import { serverFor } from "./server.ts";
 import { traceServer } from "./traces/server.ts";
 
 /** The transport requires both media types; a client that takes one of them is served with that one. */
-export async function answerMcp(c: Context<App>, make: () => Server): Promise<Response> {
+export async function serveMcp(c: Context<App>, make: () => Server): Promise<Response> {
   const accepted = c.req.header("accept") ?? "*/*";
   const takesJson = /application\/(json|\*)|\*\/\*/i.test(accepted);
   const takesStream = /text\/(event-stream|\*)|\*\/\*/i.test(accepted);
@@ -35,7 +35,7 @@ export async function answerMcp(c: Context<App>, make: () => Server): Promise<Re
   if (nestsDeeper(message)) throw new Problem(422, `Invalid body: nests deeper than ${NESTING} levels.`);
   const request = new Request(c.req.url, { method: "POST", headers, body });
   const mode = !takesStream ? "json" : takesJson ? "auto" : "sse";
-  if (!(await isLegacyRequest(request, message))) return answerModern(make, request, message, mode);
+  if (!(await isLegacyRequest(request, message))) return serveModern(make, request, message, mode);
   // An answer as JSON has no place for notifications.
   const streams = takesStream && (wantsProgress(message) || (namesStream(accepted) && callsTool(message)));
   const enableJsonResponse = takesJson && !streams;
@@ -62,7 +62,7 @@ function wantsProgress(message: unknown): boolean {
  * From 2026-07-28 on: a request says its version itself. A subscription is acknowledged with what it will be notified about, which is
  * nothing: lists announce no changes.
  */
-async function answerModern(
+async function serveModern(
   make: () => Server,
   request: Request,
   parsedBody: unknown,
@@ -92,7 +92,7 @@ const TracesQuery = v.object({ write: v.optional(v.picklist(["true", "false"]), 
 
 export const mcp = new Hono<App>()
   .post("/", doc("Model Context Protocol: tools, resources, prompts, completion", { ...RPC, 202: {} }), (c) =>
-    answerMcp(c, () => serverFor(c)),
+    serveMcp(c, () => serverFor(c)),
   )
   .get("/", noStream, refuse)
   .delete("/", noSession, refuseDelete)
@@ -100,7 +100,7 @@ export const mcp = new Hono<App>()
     "/traces",
     doc("Model Context Protocol: traces, threads and experiments for coding agents", { ...RPC, 202: {} }),
     query(TracesQuery),
-    (c) => answerMcp(c, () => traceServer(c, c.req.valid("query").write === "true")),
+    (c) => serveMcp(c, () => traceServer(c, c.req.valid("query").write === "true")),
   )
   .get("/traces", noStream, refuse)
   .delete("/traces", noSession, refuseDelete);

@@ -18,12 +18,12 @@ import { idempotentId } from "../../http/idempotent-id.ts";
 import { VERSION } from "../../system/info.ts";
 import { readConfigurable } from "../../threads/api/request.ts";
 import { authorize } from "../../access/users/handlers.ts";
-import { answerInterrupt, callAssistant, continueCall } from "./call.ts";
+import { respondToInterrupt, callAssistant, continueCall } from "./call.ts";
 import { reportTo } from "./follow.ts";
 import { listPrompts, readPrompt } from "./prompts.ts";
-import { ANSWER, type Shows } from "./interrupts.ts";
+import { RESPONSE_MEMBER, type ClientDisplay } from "./interrupts.ts";
 import { completeName, listResources, readResource, TEMPLATES } from "./resources.ts";
-import { ANSWER_TOOL, AnswerArguments, assistantOfTool, listTools, outputSchemaOfTool, PAGE } from "./tools.ts";
+import { RESPOND_TOOL, RespondArguments, assistantOfTool, listTools, outputSchemaOfTool, PAGE } from "./tools.ts";
 
 type C = Context<App>;
 
@@ -36,12 +36,14 @@ export function serverFor(c: C): Server {
   server.setRequestHandler("tools/list", async ({ params }) => {
     const offset = parseOffset(params?.cursor);
     const { tools, more } = await listTools(c.env, workspaceId, offset, await visible());
-    return more ? { tools, nextCursor: String(offset + PAGE) } : { tools: [...tools, ANSWER_TOOL] };
+    return more ? { tools, nextCursor: String(offset + PAGE) } : { tools: [...tools, RESPOND_TOOL] };
   });
   server.setRequestHandler("tools/call", async ({ params }, context) => {
     const assistant =
-      params.name === ANSWER ? undefined : await assistantOfTool(c.env, workspaceId, params.name, await visible());
-    if (!assistant && params.name !== ANSWER)
+      params.name === RESPONSE_MEMBER
+        ? undefined
+        : await assistantOfTool(c.env, workspaceId, params.name, await visible());
+    if (!assistant && params.name !== RESPONSE_MEMBER)
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, "Unknown tool. List the tools for their names.");
     return withProblems(c, () => callTool(c, context, assistant, params.arguments ?? {}));
   });
@@ -89,11 +91,11 @@ async function callTool(
     schema: assistant && (await outputSchemaOfTool(assistant, c.env)),
   };
   if (!assistant) {
-    const parsed = v.safeParse(AnswerArguments, given);
+    const parsed = v.safeParse(RespondArguments, given);
     if (!parsed.success)
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, "Give thread_id, and the answer as answer.");
     const { thread_id: threadId, interrupt_id: interruptId, answer } = parsed.output;
-    return answerInterrupt(by, { threadId, interruptId, answer }, run);
+    return respondToInterrupt(by, { threadId, interruptId, answer }, run);
   }
   const state: unknown = mcpReq.requestState();
   if (typeof state === "string") return continueCall(by, assistant, state, mcpReq.inputResponses ?? {}, run);
@@ -101,7 +103,7 @@ async function callTool(
 }
 
 /** Without a mode, a client that elicits shows forms. */
-function shownBy(envelope: unknown): Shows {
+function shownBy(envelope: unknown): ClientDisplay {
   const capabilities = isObject(envelope) ? envelope[CLIENT_CAPABILITIES_META_KEY] : undefined;
   const elicitation = isObject(capabilities) ? capabilities.elicitation : undefined;
   if (!isObject(elicitation)) return { forms: false, urls: false };

@@ -2,15 +2,15 @@
 import type { CallToolResult, ContentBlock, Tool } from "@modelcontextprotocol/server";
 import { toPart } from "../a2a/types.ts";
 import { isObject, type Json } from "../../lib/json.ts";
-import { findBreach, findSchemaFault } from "../../lib/json-schema.ts";
+import { findSchemaBreach, findSchemaFault } from "../../lib/json-schema.ts";
 import * as v from "valibot";
 import { isDefaultAssistant } from "../../agents/assistants/defaults.ts";
 import { loadGraph } from "../../agents/assistants/describe.ts";
 import { type Assistant, searchAssistants } from "../../agents/assistants/store.ts";
 import { type Database, database } from "../../db/client.ts";
-import type { Filter } from "../../access/users/handlers.ts";
+import type { UserFilter } from "../../access/users/handlers.ts";
 import { readSchemas } from "../../agents/graphs/graph.ts";
-import { ANSWER } from "./interrupts.ts";
+import { RESPONSE_MEMBER } from "./interrupts.ts";
 
 // What a tool gives: the last message of the final state as MCP content, and the other members as structured content.
 
@@ -51,7 +51,7 @@ export function structureState(state: Json, schema: OutputSchema | undefined): {
   if (!schema) return {};
   const fits = ([name, member]: [string, unknown]) =>
     Object.hasOwn(state, name) &&
-    findBreach({ ...schema, properties: { [name]: member } }, { [name]: state[name] }) === undefined;
+    findSchemaBreach({ ...schema, properties: { [name]: member } }, { [name]: state[name] }) === undefined;
   const names = Object.entries(schema.properties ?? {}).filter(fits);
   return { structuredContent: Object.fromEntries(names.map(([name]) => [name, state[name]])) };
 }
@@ -89,8 +89,8 @@ function listAudio(beside: unknown): ContentBlock[] {
 export const PAGE = 100;
 
 /** The tool by which a model, or a client without elicitation, answers an interrupt. */
-export const ANSWER_TOOL: Tool = {
-  name: ANSWER,
+export const RESPOND_TOOL: Tool = {
+  name: RESPONSE_MEMBER,
   description:
     "Answers a question of a run that waits, and returns what the run then gives. The result of the call that waits has the ids.",
   inputSchema: {
@@ -104,7 +104,7 @@ export const ANSWER_TOOL: Tool = {
   },
 };
 
-export const AnswerArguments = v.object({
+export const RespondArguments = v.object({
   thread_id: v.pipe(v.string(), v.toLowerCase()),
   interrupt_id: v.optional(v.string()),
   answer: v.unknown(),
@@ -126,7 +126,7 @@ export async function listTools(
   env: Env,
   workspaceId: string,
   offset: number,
-  metadata?: Filter,
+  metadata?: UserFilter,
 ): Promise<{ tools: Tool[]; more: boolean }> {
   const rows = await assistantsFrom(database(env.DB), workspaceId, offset, metadata);
   const tools = await Promise.all(rows.slice(0, PAGE).map((assistant) => buildTool(assistant, env)));
@@ -138,7 +138,7 @@ export async function assistantOfTool(
   env: Env,
   workspaceId: string,
   name: string,
-  metadata?: Filter,
+  metadata?: UserFilter,
 ): Promise<Assistant | undefined> {
   const db = database(env.DB);
   for (let offset = 0; ; offset += PAGE) {
@@ -149,7 +149,7 @@ export async function assistantOfTool(
 }
 
 /** The names of all tools that are assistants. */
-export async function namesOfTools(env: Env, workspaceId: string, metadata?: Filter): Promise<string[]> {
+export async function namesOfTools(env: Env, workspaceId: string, metadata?: UserFilter): Promise<string[]> {
   const names: string[] = [];
   for (let offset = 0; ; offset += PAGE) {
     const rows = await assistantsFrom(database(env.DB), workspaceId, offset, metadata);
@@ -210,7 +210,7 @@ export async function assistantsFrom(
   db: Database,
   workspaceId: string,
   offset: number,
-  metadata: Filter,
+  metadata: UserFilter,
 ): Promise<Assistant[]> {
   // Every user may run a default assistant (`mayUse`).
   return searchAssistants(db, workspaceId, {

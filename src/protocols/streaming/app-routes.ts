@@ -16,7 +16,7 @@ import { deleteCronsOn } from "../../automation/crons/store.ts";
 import { removeThread } from "../../threads/api/delete.ts";
 import { checkpointAddress } from "../../threads/api/request.ts";
 import type { ThreadRpc } from "../../threads/rpc.ts";
-import { State, type ThreadState, deriveThreadId } from "../../threads/types.ts";
+import { StateBody, type ThreadState, deriveThreadId } from "../../threads/types.ts";
 import { HistoryBody, StateQuery, ThreadParam } from "../../threads/api/schema.ts";
 import { searchThreads } from "../../threads/search/store.ts";
 import { authorize } from "../../access/users/handlers.ts";
@@ -56,35 +56,35 @@ export const application = new Hono<App>()
   .delete("/:thread_id", doc("Delete a thread with everything in it", NOTHING), param(ThreadParam), async (c) => {
     // The result is the same for a missing thread.
     const { thread_id: targetId } = c.req.valid("param");
-    if (await openThread(c, targetId).standing()) await audit(c, { action: "thread.deleted", targetId });
+    if (await openThread(c, targetId).summary()) await audit(c, { action: "thread.deleted", targetId });
     await removeThread(c.env, c.get("principal").workspaceId, targetId, deleteCronsOn);
     return c.body(null, 204);
   })
   .get(
     "/:thread_id/state",
-    doc("The state; 404 when there is none", State),
+    doc("The state; 404 when there is none", StateBody),
     param(ThreadParam),
     query(StateQuery),
     async (c) => c.json(await readState(openThread(c, c.req.valid("param").thread_id), c.req.valid("query").subgraphs)),
   )
   .post(
     "/:thread_id/state",
-    doc("Make the thread when there is none, and write values to its state", State),
+    doc("Make the thread when there is none, and write values to its state", StateBody),
     param(ThreadParam),
     body(Bootstrap),
     async (c) => {
       const { values, checkpoint, as_node, assistant_id } = c.req.valid("json");
       const principal = c.get("principal");
       const thread = openThread(c, c.req.valid("param").thread_id);
-      const standing = await thread.standing();
-      if (!standing?.graphId) {
+      const summary = await thread.summary();
+      if (!summary?.graphId) {
         const { assistant_id: id, graph_id } = await requireAssistant(
           c.env,
           principal,
           assistant_id ?? defaultGraphId(),
         );
         const metadata = { graph_id, assistant_id: id };
-        if (standing) await thread.patch({ metadata });
+        if (summary) await thread.patch({ metadata });
         else await thread.create({ metadata, ifExists: "do_nothing" });
       }
       const fresh = !hasCheckpoint(await thread.state({}));
@@ -96,7 +96,7 @@ export const application = new Hono<App>()
   )
   .post(
     "/:thread_id/history",
-    doc("Past states, newest first", v.array(State)),
+    doc("Past states, newest first", v.array(StateBody)),
     param(ThreadParam),
     body(HistoryBody),
     async (c) => {

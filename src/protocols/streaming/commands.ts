@@ -1,5 +1,5 @@
 /** Commands that start a run. */
-import type { Caller } from "../../threads/api/access.ts";
+import type { ThreadCaller } from "../../threads/api/access.ts";
 import type { Json } from "../../lib/json.ts";
 import type { ThreadRpc } from "../../threads/rpc.ts";
 import { createHash } from "node:crypto";
@@ -8,7 +8,7 @@ import { defaultGraphId } from "../../agents/assistants/defaults.ts";
 import { toProblem } from "../../lib/problem.ts";
 import { parse } from "../../http/validate.ts";
 import { runRequest } from "../../threads/api/request.ts";
-import type { Standing, Run, ThreadState } from "../../threads/types.ts";
+import type { ThreadSummary, Run, ThreadState } from "../../threads/types.ts";
 import { RunCreate } from "../../threads/api/schema.ts";
 import * as schema from "./schema.ts";
 import { ANY_ASSISTANT, type Command } from "./schema.ts";
@@ -18,12 +18,12 @@ import { readStates } from "../../threads/remote.ts";
 
 // The input of a command, and its result.
 
-export interface Commander extends Caller {
+export interface Commander extends ThreadCaller {
   threadId: string;
   thread: ThreadRpc;
 }
 
-export interface Answer {
+export interface CommandResult {
   result: Json;
   meta?: Json;
 }
@@ -64,9 +64,9 @@ export async function runStart(
   by: Commander,
   { assistant_id, input, multitask_strategy, multitaskStrategy, ...options }: Given<typeof schema.RunStart>,
   command: schema.Command,
-): Promise<Answer> {
-  const standing = await by.thread.standing();
-  const answers = resumes(standing, input, options.config) ? (standing?.interrupts ?? []) : [];
+): Promise<CommandResult> {
+  const summary = await by.thread.summary();
+  const answers = resumes(summary, input, options.config) ? (summary?.interrupts ?? []) : [];
   // The protocol: what is given to a thread that waits for an answer is the answer.
   const given =
     answers.length > 0 ? { command: { resume: Object.fromEntries(answers.map((id) => [id, input])) } } : { input };
@@ -74,7 +74,7 @@ export async function runStart(
   const body = {
     ...options,
     ...given,
-    assistant_id: assistantFor(assistant_id, standing),
+    assistant_id: assistantFor(assistant_id, summary),
     multitask_strategy: strategy,
   };
   const { run_id, meta } = await start(by, body, command, answers);
@@ -86,11 +86,11 @@ export async function respond(
   by: Commander,
   { interrupt_id, response, responses, update, goto, ...options }: Given<typeof schema.Respond>,
   command: schema.Command,
-): Promise<Answer> {
-  const standing = await requireBegun(by);
+): Promise<CommandResult> {
+  const summary = await requireBegun(by);
   const given = responses ?? [{ interrupt_id: String(interrupt_id), response }];
   const resume = Object.fromEntries(given.map((one) => [one.interrupt_id, one.response ?? null]));
-  const body = { ...options, command: { resume, update, goto }, assistant_id: assistantFor(ANY_ASSISTANT, standing) };
+  const body = { ...options, command: { resume, update, goto }, assistant_id: assistantFor(ANY_ASSISTANT, summary) };
   try {
     // At a checkpoint of the past, what waits there decides.
     const answers = readCheckpointId(options.config) === undefined ? Object.keys(resume) : [];
@@ -106,9 +106,9 @@ export async function fork(
   by: Commander,
   { checkpoint_id, input, ...options }: Given<typeof schema.Fork>,
   command: schema.Command,
-): Promise<Answer> {
-  const standing = await requireBegun(by);
-  const body = { ...options, input: input ?? null, checkpoint_id, assistant_id: assistantFor(ANY_ASSISTANT, standing) };
+): Promise<CommandResult> {
+  const summary = await requireBegun(by);
+  const body = { ...options, input: input ?? null, checkpoint_id, assistant_id: assistantFor(ANY_ASSISTANT, summary) };
   const { run_id } = await start(by, body, command);
   return { result: { run_id, thread_id: by.threadId } };
 }
@@ -118,28 +118,28 @@ export async function inject(
   by: Commander,
   { namespace, message: { role, content, name } }: Given<typeof schema.Inject>,
   command: schema.Command,
-): Promise<Answer> {
-  const standing = await requireBegun(by);
+): Promise<CommandResult> {
+  const summary = await requireBegun(by);
   if (namespace && namespace.length > 0) throw new CommandError("not_supported", "Messages go to the root agent only.");
   const message = { role, content, ...(name && { name }) };
-  const body = { input: { messages: [message] }, assistant_id: assistantFor(ANY_ASSISTANT, standing) };
+  const body = { input: { messages: [message] }, assistant_id: assistantFor(ANY_ASSISTANT, summary) };
   return { result: {}, meta: (await start(by, body, command)).meta };
 }
 
 /** The thread's state; an error when the thread has no run. */
-async function requireBegun(by: Commander): Promise<Standing> {
-  const standing = await by.thread.standing();
-  if (!standing?.graphId) throw new CommandError("no_such_run", "Nothing has run on this thread yet.");
-  return standing;
+async function requireBegun(by: Commander): Promise<ThreadSummary> {
+  const summary = await by.thread.summary();
+  if (!summary?.graphId) throw new CommandError("no_such_run", "Nothing has run on this thread yet.");
+  return summary;
 }
 
-function resumes(standing: Standing | undefined, input: unknown, config: Json | null | undefined): boolean {
-  return input != null && standing?.busy === false && readCheckpointId(config) === undefined;
+function resumes(summary: ThreadSummary | undefined, input: unknown, config: Json | null | undefined): boolean {
+  return input != null && summary?.busy === false && readCheckpointId(config) === undefined;
 }
 
-function assistantFor(given: string, standing: Standing | undefined): string {
+function assistantFor(given: string, summary: ThreadSummary | undefined): string {
   if (given !== ANY_ASSISTANT) return given;
-  return standing?.assistantId ?? standing?.graphId ?? defaultGraphId();
+  return summary?.assistantId ?? summary?.graphId ?? defaultGraphId();
 }
 
 function readCheckpointId(config: { configurable?: unknown } | null | undefined): unknown {
@@ -185,7 +185,7 @@ async function checkCheckpoint({ thread }: Commander, checkpoint_id: unknown): P
 export async function getState(
   { thread }: Commander,
   { namespace, keys }: v.InferOutput<typeof schema.StateGet>,
-): Promise<Answer> {
+): Promise<CommandResult> {
   const ns = namespace?.join("|") ?? "";
   const state = await thread.state({ checkpoint: ns ? { checkpoint_ns: ns } : undefined }).catch(notFound);
   if (!state) throw new CommandError("no_such_run", "Nothing has run on this thread yet.");
@@ -201,7 +201,7 @@ export async function getState(
 export async function listCheckpoints(
   { thread }: Commander,
   { namespace, limit, before }: v.InferOutput<typeof schema.ListCheckpoints>,
-): Promise<Answer> {
+): Promise<CommandResult> {
   const ns = namespace?.join("|");
   const checkpoint = ns ? { checkpoint_ns: ns } : undefined;
   const states = await thread.history({ limit: limit ?? 20, before: before ?? undefined, checkpoint }).catch(notFound);
@@ -227,7 +227,7 @@ interface Tree {
 export async function getTree(
   { thread }: Commander,
   { run_id }: v.InferOutput<typeof schema.GetTree>,
-): Promise<Answer> {
+): Promise<CommandResult> {
   const run: Run | undefined = run_id
     ? await thread.getRun(run_id)
     : (await thread.listRuns({ limit: 1, offset: 0 }).catch(notFound))?.[0];
@@ -258,7 +258,7 @@ function notFound(error: unknown): undefined {
 
 // The protocol's commands over HTTP and WebSocket: one table, one shape of answers.
 
-export const Answered = v.variant("type", [
+export const CommandResponse = v.variant("type", [
   v.object({ type: v.literal("success"), id: v.number(), result: AnyObject, meta: v.optional(AnyObject) }),
   v.object({
     type: v.literal("error"),
@@ -267,10 +267,10 @@ export const Answered = v.variant("type", [
     message: v.string(),
   }),
 ]);
-export type Response = v.InferOutput<typeof Answered>;
+export type CommandResponseValue = v.InferOutput<typeof CommandResponse>;
 
 /** `params` are checked by each command's own schema. */
-type Handler = (by: Commander, params: Json, command: Command) => Promise<Answer>;
+type Handler = (by: Commander, params: Json, command: Command) => Promise<CommandResult>;
 
 const COMMANDS: Record<string, Handler> = {
   "run.start": (by, params, command) => runStart(by, parse(schema.RunStart, params, "params"), command),
@@ -293,7 +293,7 @@ export async function runCommand(
   by: Commander,
   command: Command,
   more: Record<string, Handler> = {},
-): Promise<Response> {
+): Promise<CommandResponseValue> {
   const { id, method } = command;
   const handlers = { ...COMMANDS, ...more };
   const handler = Object.hasOwn(handlers, method) ? handlers[method] : undefined;

@@ -1,7 +1,7 @@
 /** The log's events as the streaming protocol has them. Ids and sequence numbers are the log's: stable across replays. */
 import { isObject, type Json } from "../../lib/json.ts";
 import type { EventMethod, EventText } from "../../threads/log/events.ts";
-import type { Filter } from "./schema.ts";
+import type { StreamFilter } from "./schema.ts";
 
 /** An event of the protocol: `{type, event_id, seq, method, params: {namespace, timestamp, node?, data}}`. */
 export interface ProtocolEvent {
@@ -164,7 +164,7 @@ const asText = (value: unknown): string => (typeof value === "string" ? value : 
 // Which events a subscription gets.
 
 /** Whether an event belongs to a subscription by channel, namespace and depth; `since` is the reader's cursor. */
-export function matcher({ channels, namespaces, depth }: Filter): (event: ProtocolEvent) => boolean {
+export function matcher({ channels, namespaces, depth }: StreamFilter): (event: ProtocolEvent) => boolean {
   const wanted = new Set(channels);
   const prefixes = namespaces ?? [];
   return (event) => {

@@ -18,7 +18,7 @@ const OPENING = 150;
 /** Milliseconds by which what was sent first on one connection may arrive later than what was sent on another. */
 const SKEW = 40;
 /** Milliseconds after which a connection that does not read is no longer waited for. */
-const MOST = 2_000;
+const MAX_WAIT_MS = 2_000;
 const STEP = 10;
 
 interface Reader {
@@ -108,11 +108,11 @@ export class Pauses {
     if (seq < (await this.last())) return;
     if (reader.watches) {
       await scheduler.wait(OPENING);
-      await until(MOST, () => this.#all((one) => one.watches || one.reached >= seq));
+      await until(MAX_WAIT_MS, () => this.#all((one) => one.watches || one.reached >= seq));
     } else {
       // The watcher's connection may still be on its way.
       await until(OPENING, () => !this.#all((one) => !one.watches));
-      await until(MOST, () => this.#all((one) => !one.watches || one.shown >= seq));
+      await until(MAX_WAIT_MS, () => this.#all((one) => !one.watches || one.shown >= seq));
     }
     await scheduler.wait(SKEW);
   }

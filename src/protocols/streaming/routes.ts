@@ -1,13 +1,13 @@
 /** The streaming protocol's routes: commands, the stream of events, and the WebSocket that carries both. */
 import { keysFor } from "../../access/encryption/keys.ts";
-import { callObject } from "../../lib/rpc.ts";
+import { rpcProxy } from "../../lib/rpc.ts";
 import { retry } from "../../lib/retry.ts";
-import { placeInFrames, resumeBytes } from "../../threads/resume.ts";
+import { cursorInFrames, resumeBytes } from "../../threads/resume.ts";
 import { sleepOn } from "../../threads/log/sleepers.ts";
 import type { ThreadRpc } from "../../threads/rpc.ts";
 import { threadObject } from "../../threads/remote.ts";
 import { type Dialect, readDialect } from "./python.ts";
-import { Filter, ANY_ASSISTANT, Command } from "./schema.ts";
+import { StreamFilter, ANY_ASSISTANT, Command } from "./schema.ts";
 import { type Context, Hono } from "hono";
 import { describeRequest } from "../../access/auth/credentials.ts";
 import { createDoc, EVENTS } from "../../http/route.ts";
@@ -18,13 +18,13 @@ import { body, param } from "../../http/validate.ts";
 import { openThread } from "../../threads/api/access.ts";
 import { readConfigurable } from "../../threads/api/request.ts";
 import { ThreadParam } from "../../threads/api/schema.ts";
-import { Answered, runCommand } from "./commands.ts";
+import { CommandResponse, runCommand } from "./commands.ts";
 import { CALLER_HEADER, type SocketCaller, findStart } from "./socket.ts";
 
 // The RPC methods of a thread that only the streaming protocol uses.
 
 interface StreamingRpc extends Pick<ThreadRpc, "hasEvent"> {
-  streamEvents(filter: Filter, after: number, dialect: Dialect): Promise<ReadableStream<Uint8Array>>;
+  streamEvents(filter: StreamFilter, after: number, dialect: Dialect): Promise<ReadableStream<Uint8Array>>;
 }
 
 /**
@@ -35,15 +35,15 @@ export async function streamEvents(
   env: Env,
   workspaceId: string,
   threadId: string,
-  filter: Filter,
+  filter: StreamFilter,
   after: number,
   dialect: Dialect,
 ): Promise<ReadableStream<Uint8Array>> {
   const object = () => threadObject(env, workspaceId, threadId);
-  const thread = () => callObject<StreamingRpc>(object(), keysFor(env, workspaceId));
+  const thread = () => rpcProxy<StreamingRpc>(object(), keysFor(env, workspaceId));
   const open = async (last = after) => thread().streamEvents(filter, last, dialect);
-  const place = placeInFrames({ open, has: (seq) => thread().hasEvent(seq) });
-  return resumeBytes(await retry(() => open()), place, (seen) => sleepOn(object(), seen));
+  const location = cursorInFrames({ open, has: (seq) => thread().hasEvent(seq) });
+  return resumeBytes(await retry(() => open()), location, (seen) => sleepOn(object(), seen));
 }
 
 const doc = createDoc("Streaming");
@@ -52,7 +52,7 @@ const doc = createDoc("Streaming");
 export const streaming = new Hono<App>()
   .post(
     "/:thread_id/commands",
-    doc("Send a command: run.start, input.respond, state.get, …", Answered),
+    doc("Send a command: run.start, input.respond, state.get, …", CommandResponse),
     param(ThreadParam),
     body(Command),
     async (c) => {
@@ -76,14 +76,14 @@ export const streaming = new Hono<App>()
     "/:thread_id/stream",
     doc("The thread's events: replay, then live (SSE)", EVENTS),
     param(ThreadParam),
-    body(Filter),
+    body(StreamFilter),
     (c) => events(c, c.req.valid("param").thread_id, c.req.valid("json")),
   )
   .post(
     "/:thread_id/stream/events",
     doc("The thread's events: replay, then live (SSE)", EVENTS),
     param(ThreadParam),
-    body(Filter),
+    body(StreamFilter),
     (c) => events(c, c.req.valid("param").thread_id, c.req.valid("json")),
   )
   .get("/:thread_id/stream", doc("The protocol over a WebSocket", { 101: {} }), param(ThreadParam), async (c, next) => {
@@ -125,7 +125,7 @@ async function socket(c: Context<App>, threadId: string): Promise<Response> {
 /**
  * Streams the events that match the filter. `Last-Event-ID`, `since_event_id` and `since` each set the start position.
  */
-async function events(c: Context<App>, threadId: string, filter: Filter): Promise<Response> {
+async function events(c: Context<App>, threadId: string, filter: StreamFilter): Promise<Response> {
   const after = await findStart(openThread(c, threadId), filter, c.req.header("last-event-id"));
   const dialect = readDialect(c.req.raw.headers);
   return sseBytes(await streamEvents(c.env, c.get("principal").workspaceId, threadId, filter, after, dialect));

@@ -18,7 +18,7 @@ export const Command = v.object({
 export type Command = v.InferOutput<typeof Command>;
 
 /** The filter of a subscription. Channels that do not exist match nothing. */
-export const Filter = v.object({
+export const StreamFilter = v.object({
   channels: v.pipe(v.array(v.pipe(v.string(), v.maxLength(200))), v.maxLength(100)),
   namespaces: v.nullish(v.pipe(v.array(Namespace), v.maxLength(500))),
   depth: v.nullish(count),
@@ -27,7 +27,7 @@ export const Filter = v.object({
   after_run: v.nullish(Uuid),
   since_event_id: v.nullish(v.pipe(v.string(), v.maxLength(200))),
 });
-export type Filter = v.InferOutput<typeof Filter>;
+export type StreamFilter = v.InferOutput<typeof StreamFilter>;
 
 /** What starts a run, besides what it is given. Everything else of a run's body is checked by the threads' own schema. */
 const runOptions = {
@@ -45,14 +45,18 @@ export const RunStart = v.object({
   langsmith_tracer: v.nullish(JsonObject),
 });
 
-const Answer = v.object({ namespace: v.nullish(Namespace), interrupt_id: name, response: v.optional(v.unknown()) });
+const InterruptResponse = v.object({
+  namespace: v.nullish(Namespace),
+  interrupt_id: name,
+  response: v.optional(v.unknown()),
+});
 export const Respond = v.pipe(
   v.object({
     ...runOptions,
     interrupt_id: v.nullish(name),
     response: v.optional(v.unknown()),
     strict_resume: v.nullish(v.boolean()),
-    responses: v.nullish(v.pipe(v.array(Answer), v.minLength(1), v.maxLength(1_000))),
+    responses: v.nullish(v.pipe(v.array(InterruptResponse), v.minLength(1), v.maxLength(1_000))),
     update: v.optional(v.unknown()),
     goto: v.nullish(v.union([v.string(), Send, v.array(v.union([v.string(), Send]))])),
   }),

@@ -9,21 +9,21 @@ import type { ReadLog, ThreadProtocol } from "../../threads/object/thread.ts";
 import type { ThreadRpc } from "../../threads/rpc.ts";
 import { type Dialect, eventsIn, markPauses, Pauses } from "./python.ts";
 import { seqOfEventId, matcher, knownChannel, selectMethods } from "./events.ts";
-import { Filter, Command, Unsubscribe } from "./schema.ts";
-import { type Presented, stillHolds } from "../../access/auth/credentials.ts";
+import { StreamFilter, Command, Unsubscribe } from "./schema.ts";
+import { type PresentedCredential, isStillValid } from "../../access/auth/credentials.ts";
 import type { Principal } from "../../http/principal.ts";
 import * as v from "valibot";
-import { limitKey, MOST_STREAMS, tooManyStreams } from "../../access/auth/limits.ts";
+import { limitKey, MAX_STREAMS, tooManyStreams } from "../../access/auth/limits.ts";
 import { problemResponse, toProblem } from "../../lib/problem.ts";
 import { NESTING, nestsDeeper, parseJson, countValues, JSON_VALUES, type Json } from "../../lib/json.ts";
 import { BODY_LIMIT, parse } from "../../http/validate.ts";
-import { idsIn } from "../../threads/types.ts";
-import { type Answer, type Commander, runCommand, CommandError } from "./commands.ts";
+import { parseObjectName } from "../../threads/types.ts";
+import { type CommandResult, type Commander, runCommand, CommandError } from "./commands.ts";
 
 // The protocol over SSE: the past events of the thread, then new ones, run after run. The server does not end it.
 
 /** The sequence number after which a reader resumes. A cursor beyond the end of the log belongs to a deleted log. */
-export async function findStart(thread: ThreadRpc, filter: Filter, lastEventId?: string): Promise<number> {
+export async function findStart(thread: ThreadRpc, filter: StreamFilter, lastEventId?: string): Promise<number> {
   const cursors = [lastEventId, filter.since_event_id].map((id) => (id == null ? 0 : (seqOfEventId(id) ?? 0)));
   const run = filter.since_run == null ? undefined : await thread.firstSeq(filter.since_run);
   const ended = filter.after_run == null ? undefined : await thread.lastSeq(filter.after_run);
@@ -31,7 +31,7 @@ export async function findStart(thread: ThreadRpc, filter: Filter, lastEventId?:
   return after > 0 && after > (await thread.lastSeq()) ? 0 : after;
 }
 
-export function protocolFraming(filter: Filter, dialect: Dialect): Framing {
+export function protocolFraming(filter: StreamFilter, dialect: Dialect): Framing {
   const matches = matcher(filter);
   const show = eventsIn(dialect, filter.channels);
   return (event) => {
@@ -47,7 +47,7 @@ const CREDENTIAL_ENDED = 4401;
 
 interface Caller {
   principal: Principal;
-  presented: Presented;
+  presented: PresentedCredential;
 }
 
 /**
@@ -55,7 +55,7 @@ interface Caller {
  * checked: a timer would keep its object from hibernating, and nothing is sent in the meantime.
  */
 export async function mayContinue(env: Env, socket: WebSocket, { principal, presented }: Caller): Promise<boolean> {
-  if (await stillHolds(env, principal, presented)) return true;
+  if (await isStillValid(env, principal, presented)) return true;
   if (socket.readyState === WebSocket.OPEN) socket.close(CREDENTIAL_ENDED, "The credential of this socket has ended.");
   return false;
 }
@@ -67,13 +67,13 @@ export interface SocketCaller {
   principal: Principal;
   configurable: Json;
   /** For the check whether its credential still holds. */
-  presented: Presented;
+  presented: PresentedCredential;
   dialect: Dialect;
 }
 
 interface Subscription {
   id: string;
-  filter: Filter;
+  filter: StreamFilter;
   /** It has had everything up to this sequence number. */
   after: number;
 }
@@ -98,7 +98,7 @@ const GATHER = { milliseconds: 8, pauses: 3, pausesWithoutContent: 25 };
 const TURNS = new Set(["lifecycle", "input"]);
 
 /** The most events that are read to count those of a subscription. The protocol leaves the count optional. */
-const MOST_COUNTED = 2_000;
+const MAX_COUNTED = 2_000;
 
 /** The tag of the sockets of this protocol. */
 const CLIENT = "client";
@@ -122,7 +122,7 @@ export class StreamingProtocol implements ThreadProtocol {
   }
 
   /** SSE frames of what the filter selects after a sequence number: replayed, then live. */
-  stream(filter: Filter, after: number, dialect: Dialect, read: ReadLog): ReadableStream<Uint8Array> {
+  stream(filter: StreamFilter, after: number, dialect: Dialect, read: ReadLog): ReadableStream<Uint8Array> {
     const { channels } = filter;
     const framing = protocolFraming(filter, dialect);
     const query = { after, methods: selectMethods(channels) };
@@ -137,7 +137,7 @@ export class StreamingProtocol implements ThreadProtocol {
     const isSame = ({ principal }: Attachment) =>
       principal.workspaceId === workspaceId && principal.credentialId === credentialId;
     const same = this.ctx.getWebSockets(CLIENT).filter((socket) => isOpen(socket) && isSame(attachment(socket)));
-    if (same.length >= MOST_STREAMS) return problemResponse(tooManyStreams());
+    if (same.length >= MAX_STREAMS) return problemResponse(tooManyStreams());
     this.ctx.acceptWebSocket(server, [CLIENT]);
     server.serializeAttachment({ ...caller, subscriptions: [] } satisfies Attachment);
     return new Response(null, { status: 101, webSocket: client });
@@ -151,12 +151,12 @@ export class StreamingProtocol implements ThreadProtocol {
       return send(socket, { type: "error", id: null, error: "invalid_argument", message: command });
     }
     const { principal, configurable } = attachment(socket);
-    const { threadId } = idsIn(this.ctx.id);
+    const { threadId } = parseObjectName(this.ctx.id);
     const by: Commander = { env: this.env, principal, threadId, thread: this.thread, configurable };
     const subscribes = SUBSCRIBING.test(command.method);
     if (subscribes) void this.#stop(socket);
     const answer = await runCommand(by, command, {
-      "subscription.subscribe": async (_by, params) => this.#subscribe(socket, parse(Filter, params, "params")),
+      "subscription.subscribe": async (_by, params) => this.#subscribe(socket, parse(StreamFilter, params, "params")),
       "subscription.unsubscribe": async (_by, params) =>
         this.#unsubscribe(socket, parse(Unsubscribe, params, "params").subscription_id),
     });
@@ -181,7 +181,7 @@ export class StreamingProtocol implements ThreadProtocol {
     socket.close(code === 1005 || code === 1006 ? 1000 : code);
   }
 
-  async #subscribe(socket: WebSocket, filter: Filter): Promise<Answer> {
+  async #subscribe(socket: WebSocket, filter: StreamFilter): Promise<CommandResult> {
     const unknown = filter.channels.find((channel) => !knownChannel(channel));
     if (unknown !== undefined) throw new CommandError("invalid_argument", `There is no channel "${unknown}".`);
     if (filter.channels.length === 0) throw new CommandError("invalid_argument", "Name at least one channel.");
@@ -195,7 +195,7 @@ export class StreamingProtocol implements ThreadProtocol {
   /** How many events of the past the subscription begins with; undefined when the past is too long to be read for it. */
   async #replayed(subscription: Subscription, dialect: Dialect): Promise<number | undefined> {
     const { after, filter } = subscription;
-    if ((await this.thread.lastSeq()) - after > MOST_COUNTED) return undefined;
+    if ((await this.thread.lastSeq()) - after > MAX_COUNTED) return undefined;
     const query = { after, methods: selectMethods(filter.channels), replayOnly: true };
     let count = 0;
     const lines = textLines();
@@ -205,7 +205,7 @@ export class StreamingProtocol implements ThreadProtocol {
     return count;
   }
 
-  #unsubscribe(socket: WebSocket, id: string): Answer {
+  #unsubscribe(socket: WebSocket, id: string): CommandResult {
     const before = attachment(socket).subscriptions;
     const subscriptions = before.filter((one) => one.id !== id);
     if (subscriptions.length === before.length) {

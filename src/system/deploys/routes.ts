@@ -1,7 +1,13 @@
 /** Which threads of a workspace cannot continue on the graphs of another bundle. */
 import { graphs } from "../../deployment.ts";
 import { makeGraph } from "../../agents/graphs/graph.ts";
-import { loadMigrations, loadVersion, type Break, describeBreak, findBreaks } from "../../agents/graphs/continuity.ts";
+import {
+  loadMigrations,
+  loadVersion,
+  type Incompatibility,
+  describeIncompatibility,
+  findIncompatibilities,
+} from "../../agents/graphs/continuity.ts";
 import { DescribedGraph, CheckGraphs, CheckPage, type GraphsToCheck } from "./schema.ts";
 import { describeShape, fingerprint, type GraphShape } from "../../runtime/introspect.ts";
 import { listCronThreads } from "../../automation/crons/store.ts";
@@ -10,7 +16,7 @@ import { isKeyDestroyed } from "../../access/encryption/ring.ts";
 import { forEach } from "../../threads/limits.ts";
 import { threadIds } from "../../threads/search/store.ts";
 import { threadStub } from "../../threads/remote.ts";
-import type { ParkedThread } from "../../threads/types.ts";
+import type { WaitingThread } from "../../threads/types.ts";
 import * as v from "valibot";
 import { Hono } from "hono";
 import { createDoc } from "../../http/route.ts";
@@ -72,17 +78,17 @@ export async function checkThreads(env: Env, workspaceId: string, request: Check
   const page: CheckPage = { counts: {}, threads: [], next: rows.length > limit ? (ids.at(-1) ?? null) : null };
   const readShape = shapeReader(env.BLOBS);
   await forEach([...new Set([...ids, ...crons])], async (id) => {
-    const parked = await parkedThread(env, workspaceId, id);
-    if (parked) recordCheck(page, id, parked, await compare(parked, graphs, readShape));
+    const waiting = await readWaitingThread(env, workspaceId, id);
+    if (waiting) recordCheck(page, id, waiting, await compare(waiting, graphs, readShape));
   });
   page.threads.sort((a, b) => (a.thread_id < b.thread_id ? -1 : 1));
   return page;
 }
 
 /** Where the thread stands; undefined when it has no graph yet, or its key is destroyed: then no version of a graph continues it. */
-async function parkedThread(env: Env, workspaceId: string, id: string): Promise<ParkedThread | undefined> {
+async function readWaitingThread(env: Env, workspaceId: string, id: string): Promise<WaitingThread | undefined> {
   try {
-    return await threadStub(env, workspaceId, id).parked();
+    return await threadStub(env, workspaceId, id).waitingThread();
   } catch (error) {
     if (isKeyDestroyed(error)) return undefined;
     throw error;
@@ -91,10 +97,10 @@ async function parkedThread(env: Env, workspaceId: string, id: string): Promise<
 
 /** What is missing; `migrated` where a migration takes the state, `unknown` where the graph's shape is not known. */
 async function compare(
-  { graph_id, places }: ParkedThread,
+  { graph_id, places }: WaitingThread,
   graphs: GraphsToCheck,
   readShape: ReturnType<typeof shapeReader>,
-): Promise<Break[] | "migrated" | "unknown"> {
+): Promise<Incompatibility[] | "migrated" | "unknown"> {
   const graph = Object.hasOwn(graphs, graph_id) ? graphs[graph_id] : undefined;
   if (!graph) return [{ kind: "graph", name: graph_id, path: [] }];
   const { shape, migrates } = graph;
@@ -102,13 +108,13 @@ async function compare(
   const [root] = places;
   if (root && migrates.some((from) => from === root.fingerprint || from === root.version)) return "migrated";
   const before = await readShape(root?.fingerprint);
-  return places.flatMap((place) => findBreaks(place, shape, before));
+  return places.flatMap((place) => findIncompatibilities(place, shape, before));
 }
 
 function recordCheck(
   page: CheckPage,
   id: string,
-  { graph_id }: ParkedThread,
+  { graph_id }: WaitingThread,
   found: Awaited<ReturnType<typeof compare>>,
 ): void {
   const count = (page.counts[graph_id] ??= { checked: 0, cannot_continue: 0, migrated: 0, unknown: 0 });
@@ -116,7 +122,7 @@ function recordCheck(
   if (typeof found === "string") count[found] += 1;
   else if (found.length > 0) {
     count.cannot_continue += 1;
-    page.threads.push({ thread_id: id, graph_id, reasons: found.map(describeBreak), breaks: found });
+    page.threads.push({ thread_id: id, graph_id, reasons: found.map(describeIncompatibility), breaks: found });
   }
 }
 

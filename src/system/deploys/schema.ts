@@ -1,6 +1,6 @@
 /** The shapes of `/graphs`. */
 import * as v from "valibot";
-import { Break } from "../../agents/graphs/continuity.ts";
+import { Incompatibility } from "../../agents/graphs/continuity.ts";
 import { Count } from "../../http/shapes.ts";
 import { choosing } from "../../http/shapes.ts";
 import { DEEPEST, type GraphShape } from "../../runtime/introspect.ts";
@@ -56,7 +56,7 @@ const StuckThread = v.object({
   graph_id: v.string(),
   /** A sentence for each thing that is missing. */
   reasons: v.array(v.string()),
-  breaks: v.array(Break),
+  breaks: v.array(Incompatibility),
 });
 
 const Counts = v.object({

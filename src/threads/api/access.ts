@@ -6,17 +6,17 @@ import { database } from "../../db/client.ts";
 import { Problem } from "../../lib/problem.ts";
 import { authorize, containsJson } from "../../access/users/handlers.ts";
 import type { Json } from "../../lib/json.ts";
-import type { Via } from "../types.ts";
+import type { ResponseChannel } from "../types.ts";
 import type { ThreadRpc } from "../rpc.ts";
 import { threadStub } from "../remote.ts";
 
-interface Call {
+interface AccessContext {
   env: Env;
   get(name: "principal"): Principal;
 }
 
 /** The thread of the caller's workspace. Another workspace's id leads to a thread that does not exist. */
-export function openThread(c: Call, threadId: string): ThreadRpc {
+export function openThread(c: AccessContext, threadId: string): ThreadRpc {
   return threadStub(c.env, c.get("principal").workspaceId, threadId);
 }
 
@@ -24,11 +24,11 @@ export function openThread(c: Call, threadId: string): ThreadRpc {
  * The caller of a run. `configurable`: what graphs may read of the request's headers, and of its user. `via`: the surface that is
  * called; left out, the Agent Server's.
  */
-export interface Caller {
+export interface ThreadCaller {
   env: Env;
   principal: Principal;
   configurable: Json;
-  via?: Via;
+  via?: ResponseChannel;
 }
 
 /** The metadata that say whose a thread is. One of a stateless run may be ending: then its run says so. */

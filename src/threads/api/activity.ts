@@ -1,6 +1,6 @@
 /** `/api/v1/activity`: the open runs of a workspace, and a stream of the threads that change, so that a page need not poll. */
 import { toProblem } from "../../lib/problem.ts";
-import { forEach, moreRemain, MOST_THREADS, settleEach, INDEX_DELAY_MS } from "../limits.ts";
+import { forEach, moreRemain, MAX_THREADS_PER_REQUEST, settleEach, INDEX_DELAY_MS } from "../limits.ts";
 import type { OpenRuns } from "../rpc.ts";
 import { threadStub } from "../remote.ts";
 import { type CancelAction, OpenRun } from "../types.ts";
@@ -66,14 +66,14 @@ export async function cancelEverywhere(
   const before = Date.now() + 1;
   const cancel = (ids: string[], which: OpenRuns) =>
     forEach(ids, (id) => threadStub(env, workspaceId, id).cancelMany(which, action));
-  const listed = await openThreads(env, workspaceId, MOST_THREADS);
+  const listed = await openThreads(env, workspaceId, MAX_THREADS_PER_REQUEST);
   await cancel(listed.ids, { status });
   if (listed.more) throw moreRemain();
   await scheduler.wait(Math.max(0, before + INDEXED_MS - Date.now()));
   const called = new Set(listed.ids);
-  const again = await openThreads(env, workspaceId, MOST_THREADS);
+  const again = await openThreads(env, workspaceId, MAX_THREADS_PER_REQUEST);
   const late = again.ids.filter((id) => !called.has(id));
-  const most = MOST_THREADS - called.size;
+  const most = MAX_THREADS_PER_REQUEST - called.size;
   await cancel(late.slice(0, most), { status, createdBefore: before });
   if (again.more || late.length > most) throw moreRemain();
 }

@@ -2,7 +2,7 @@
 import type { Principal } from "../../http/principal.ts";
 import { mayDelete } from "../../access/users/handlers.ts";
 import { threadMetadata } from "./access.ts";
-import { moreRemain, MOST_THREADS, settleEach } from "../limits.ts";
+import { moreRemain, MAX_THREADS_PER_REQUEST, settleEach } from "../limits.ts";
 import type { Json } from "../../lib/json.ts";
 import { threadStub } from "../remote.ts";
 import { removeRows, threadIds } from "../search/store.ts";
@@ -44,7 +44,7 @@ export async function deleteThreads(
   const failed: unknown[] = [];
   let kept = 0;
   for (let tried = 0, more = true; more; tried += PAGE) {
-    if (tried >= MOST_THREADS) throw moreRemain();
+    if (tried >= MAX_THREADS_PER_REQUEST) throw moreRemain();
     // Threads that were not deleted stay on the index, before all others.
     const found = await threadIds(env, workspaceId, { metadata, limit: PAGE, offset: failed.length + kept });
     const rows = found.slice(0, PAGE);
@@ -87,7 +87,7 @@ export async function removeThread(
 async function removeRow(env: Env, workspaceId: string, id: string): Promise<boolean> {
   const [row] = await threadIds(env, workspaceId, { ids: [id], limit: 1, offset: 0 });
   // A thread that was made in the meantime keeps its row. One that is made from here on has a new revision.
-  if (!row || (await threadStub(env, workspaceId, id).standing())) return false;
+  if (!row || (await threadStub(env, workspaceId, id).summary())) return false;
   await removeRows(env, workspaceId, [row]);
   return true;
 }

@@ -6,13 +6,13 @@ import { deployedBudgets } from "../../limits/budgets/rule.ts";
 import { deployedRules } from "../../limits/flow/rule.ts";
 import { budgetsFor } from "../../limits/budgets/rpc.ts";
 import { knownBudgets } from "../../limits/budgets/rpc.ts";
-import { flowFor, modelIn, type RunFacts } from "../../limits/flow/claim.ts";
+import { flowFor, modelIn, type FlowRunFacts } from "../../limits/flow/claim.ts";
 import { knownRules } from "../../limits/flow/rpc.ts";
 import type { Assistant } from "../../agents/assistants/store.ts";
 import { isObject } from "../../lib/json.ts";
 import { Problem } from "../../lib/problem.ts";
 import { authorize, containsJson } from "../../access/users/handlers.ts";
-import { requireAssistant, type Caller, threadMetadata } from "./access.ts";
+import { requireAssistant, type ThreadCaller, threadMetadata } from "./access.ts";
 import type { Json } from "../../lib/json.ts";
 import type { Actor } from "../types.ts";
 import type { RunRequest } from "../rpc.ts";
@@ -74,7 +74,7 @@ export function readConfigurable(headers: Headers, { user }: Principal): Json {
  * 403 when a handler refuses, 404 when the assistant or the thread is not one that the user sees.
  */
 async function mayRun(
-  { env, principal }: Pick<Caller, "env" | "principal">,
+  { env, principal }: Pick<ThreadCaller, "env" | "principal">,
   threadId: string,
   body: RunCreate,
 ): Promise<{ assistant: Assistant; metadata?: Json }> {
@@ -94,7 +94,7 @@ async function mayRun(
  * part is added. Every surface makes its runs here. Throws as `mayRun` does.
  */
 export async function runRequest(
-  by: Caller,
+  by: ThreadCaller,
   threadId: string,
   body: RunCreate,
   runId: string = uuidv7(),
@@ -152,11 +152,11 @@ export async function runRequest(
 
 /** What the rules of flow control and budgets read of the run. */
 function readFacts(
-  { principal }: Caller,
+  { principal }: ThreadCaller,
   threadId: string,
   { assistant_id, graph_id, config, context, metadata }: Assistant,
   body: RunCreate,
-): RunFacts {
+): FlowRunFacts {
   return {
     threadId,
     assistantId: assistant_id,
@@ -171,7 +171,7 @@ function readFacts(
 export function describeActor({
   principal: { kind, credentialId, user },
   via,
-}: Pick<Caller, "principal" | "via">): Actor {
+}: Pick<ThreadCaller, "principal" | "via">): Actor {
   const usual = { member: "console", cron: "cron", run: "run" } as const;
   const surface = via ?? (kind in usual ? usual[kind as keyof typeof usual] : "api");
   return { kind, credentialId, user: user?.identity, via: surface };

@@ -21,7 +21,7 @@ import { extractPaths } from "./search.ts";
 import type { Json } from "../../lib/json.ts";
 import { threadName } from "../types.ts";
 import { readStates } from "../remote.ts";
-import { FoundThread, PastState, State, StorageFigures, Thread, type ThreadState, Updated } from "../types.ts";
+import { FoundThread, PastState, StateBody, StorageFigures, Thread, type ThreadState, UpdatedState } from "../types.ts";
 import * as schema from "./schema.ts";
 import { findThreads } from "./search.ts";
 import { countThreads } from "../search/store.ts";
@@ -104,7 +104,7 @@ export const threads = (onDeleted: OnThreadsDeleted) =>
       async (c) => {
         const { workspaceId } = c.get("principal");
         const { thread_id: targetId } = c.req.valid("param");
-        if (await openThread(c, targetId).standing()) await audit(c, { action: "thread.deleted", targetId });
+        if (await openThread(c, targetId).summary()) await audit(c, { action: "thread.deleted", targetId });
         if (!(await removeThread(c.env, workspaceId, targetId, onDeleted)))
           throw new Problem(404, `${threadName(targetId)} not found.`);
         return c.body(null, 204);
@@ -126,7 +126,7 @@ export const threads = (onDeleted: OnThreadsDeleted) =>
     })
     .get(
       "/:thread_id/state",
-      doc("The latest state", selectable(State)),
+      doc("The latest state", selectable(StateBody)),
       param(schema.ThreadParam),
       query(schema.StateQuery),
       async (c) => {
@@ -138,7 +138,7 @@ export const threads = (onDeleted: OnThreadsDeleted) =>
     )
     .get(
       "/:thread_id/state/:checkpoint_id",
-      doc("The state at a checkpoint", selectable(State)),
+      doc("The state at a checkpoint", selectable(StateBody)),
       param(schema.CheckpointParam),
       query(schema.StateQuery),
       async (c) => {
@@ -150,7 +150,7 @@ export const threads = (onDeleted: OnThreadsDeleted) =>
     )
     .post(
       "/:thread_id/state/checkpoint",
-      doc("The state at a checkpoint of any namespace", selectable(State)),
+      doc("The state at a checkpoint of any namespace", selectable(StateBody)),
       param(schema.ThreadParam),
       body(schema.StateAtCheckpoint),
       async (c) => {
@@ -162,7 +162,7 @@ export const threads = (onDeleted: OnThreadsDeleted) =>
     )
     .post(
       "/:thread_id/state",
-      doc("Update the state as a node would", Updated),
+      doc("Update the state as a node would", UpdatedState),
       param(schema.ThreadParam),
       body(schema.StateUpdate),
       async (c) => {
@@ -183,7 +183,7 @@ export const threads = (onDeleted: OnThreadsDeleted) =>
     )
     .get(
       "/:thread_id/history",
-      doc("Past states, newest first", v.array(State)),
+      doc("Past states, newest first", v.array(StateBody)),
       param(schema.ThreadParam),
       query(schema.HistoryQuery),
       async (c) => {

@@ -5,7 +5,7 @@ import { withId } from "../../runtime/older.ts";
 import { keepCurrent, NO_TASK, type SavedCheckpoint } from "../../runtime/saver.ts";
 import { flatten } from "../../runtime/stored.ts";
 import type { Interrupt, Interrupts } from "../types.ts";
-import type { Refs } from "../log/values.ts";
+import type { ValueRefs } from "../log/values.ts";
 import type { Tables } from "../store/tables.ts";
 
 // The writes of tasks under a checkpoint: which of the stored ones count, and which of them are questions.
@@ -28,23 +28,25 @@ export function countingWrites(stored: StoredWrite[]): StoredWrite[] {
 }
 
 /** The questions that wait for an answer, by task, in wire form. `expand` puts long values back in. */
-export function questionsIn(stored: StoredWrite[], expand: (value: unknown) => unknown): Interrupts {
-  const questions: Interrupts = {};
+export function interruptsIn(stored: StoredWrite[], expand: (value: unknown) => unknown): Interrupts {
+  const interrupts: Interrupts = {};
   for (const { taskId, channel, value } of waiting(stored)) {
     if (channel !== INTERRUPT) continue;
     const raised = [flatten(expand(value))].flat().map(withId) as Interrupt[];
-    questions[taskId] = [...(questions[taskId] ?? []), ...raised];
+    interrupts[taskId] = [...(interrupts[taskId] ?? []), ...raised];
   }
-  return questions;
+  return interrupts;
 }
 
 /** Whether a write is an answer that this run gave. */
-export const isAnswer = (channel: string, run: string | undefined, runId: string): boolean =>
+export const isResumeWrite = (channel: string, run: string | undefined, runId: string): boolean =>
   channel === RESUME && run === runId;
 
 /** The tasks that a run has answered, and whose questions wait again; and that of its answer without an id. */
-export function unusedAnswers(stored: StoredWrite[], runId: string): Set<string> {
-  const answered = new Set(stored.flatMap(([task, , channel, , run]) => (isAnswer(channel, run, runId) ? task : [])));
+export function unusedResumes(stored: StoredWrite[], runId: string): Set<string> {
+  const answered = new Set(
+    stored.flatMap(([task, , channel, , run]) => (isResumeWrite(channel, run, runId) ? task : [])),
+  );
   const asking = waiting(stored).filter(({ taskId, channel }) => channel === INTERRUPT && answered.has(taskId));
   return new Set([...asking.map(({ taskId }) => taskId), ...(answered.has(NO_TASK) ? [NO_TASK] : [])]);
 }
@@ -54,37 +56,37 @@ const waiting = (stored: StoredWrite[]) =>
 
 // A checkpoint as the thread's tables hold it.
 
-export interface Entry extends SavedCheckpoint {
-  refs: Refs;
+export interface CheckpointEntry extends SavedCheckpoint {
+  refs: ValueRefs;
   /** Those that were stored together with it. Later ones are with a checkpoint that continues from it, or in rows of their own. */
   writes: StoredWrite[];
   /** Writes under the parent that came after the parent was stored. */
-  late?: LateWrites;
+  late?: StoredDeferredWrites;
 }
 
-export interface LateWrites {
+export interface StoredDeferredWrites {
   /** Their place among the rows of writes of the parent. */
   n: number;
   writes: StoredWrite[];
 }
 
 /** Names a checkpoint in its thread. */
-export const entryKey = ({ ns, id }: Pick<Entry, "ns" | "id">): string => `${ns}|${id}`;
+export const entryKey = ({ ns, id }: Pick<CheckpointEntry, "ns" | "id">): string => `${ns}|${id}`;
 
 /** The checkpoint without what it holds under its parent. */
-export const withoutLate = ({ late: _late, ...entry }: Entry): Entry => entry;
+export const withoutDeferred = ({ late: _late, ...entry }: CheckpointEntry): CheckpointEntry => entry;
 
 /** LangGraph's counters of the channels that are replayed from the writes of earlier checkpoints (`DeltaChannel`). */
 type Counters = Record<string, unknown> | undefined;
 
 /** The channels of a checkpoint whose values are replayed from earlier ones. */
-export function replayedChannels({ metadata, refs }: Entry): string[] {
+export function replayedChannels({ metadata, refs }: CheckpointEntry): string[] {
   const counters = metadata["counters_since_delta_snapshot"] as Counters;
   return Object.keys(counters ?? {}).filter((channel) => !(channel in refs));
 }
 
 /** The checkpoint with the values of these channels, which are no longer replayed. */
-export function withValues(entry: Entry, refs: Refs): Entry {
+export function withValues(entry: CheckpointEntry, refs: ValueRefs): CheckpointEntry {
   const { counters_since_delta_snapshot: counters, ...metadata } = entry.metadata;
   const left = Object.entries(counters ?? {}).filter(([channel]) => !(channel in refs));
   const rest = left.length > 0 && { counters_since_delta_snapshot: Object.fromEntries(left) };
@@ -102,15 +104,15 @@ export function rewriteAll(
   tables: Tables,
   isGone: (ns: string, id: string) => boolean,
   keep: Keep,
-  change: (entry: Entry) => Entry,
+  change: (entry: CheckpointEntry) => CheckpointEntry,
 ): void {
   const heads = new Map<string, string>();
-  const gone: Entry[] = [];
-  const orphans: Entry[] = [];
+  const gone: CheckpointEntry[] = [];
+  const orphans: CheckpointEntry[] = [];
   for (const pack of tables.packs.all()) {
-    const before = JSON.parse(pack.entries) as Entry[];
+    const before = JSON.parse(pack.entries) as CheckpointEntry[];
     const left = before.filter(({ ns, id }) => !isGone(ns, id));
-    const changed = left.map((entry) => lateKept(change(entry), keep, entry.parentId, isGone));
+    const changed = left.map((entry) => deferredKept(change(entry), keep, entry.parentId, isGone));
     for (const { ns, id } of left) if (id > (heads.get(ns) ?? "")) heads.set(ns, id);
     for (const entry of before) {
       if (!isGone(entry.ns, entry.id)) continue;
@@ -133,21 +135,21 @@ export function rewriteAll(
 }
 
 /** The late writes go with the parent under which they are. */
-function lateKept(
-  entry: Entry,
+function deferredKept(
+  entry: CheckpointEntry,
   keep: Keep,
   parentId: string | undefined,
   isGone: (ns: string, id: string) => boolean,
-): Entry {
+): CheckpointEntry {
   if (!entry.late || (!isGone(entry.ns, parentId ?? "") && entry.late.writes.every(keep))) return entry;
   const writes = isGone(entry.ns, parentId ?? "") ? [] : entry.late.writes.filter(keep);
-  return writes.length === 0 ? withoutLate(entry) : { ...entry, late: { ...entry.late, writes } };
+  return writes.length === 0 ? withoutDeferred(entry) : { ...entry, late: { ...entry.late, writes } };
 }
 
 /** Keeps those writes under one checkpoint for which `keep` holds. */
-export function filterWrites(tables: Tables, { ns, id }: Entry, keep: Keep): void {
+export function filterWrites(tables: Tables, { ns, id }: CheckpointEntry, keep: Keep): void {
   for (const pack of tables.packs.at(id)) {
-    const entries = JSON.parse(pack.entries) as Entry[];
+    const entries = JSON.parse(pack.entries) as CheckpointEntry[];
     const entry = entries.find((one) => one.ns === ns && one.id === id);
     if (!entry || entry.writes.every(keep)) continue;
     entry.writes = entry.writes.filter(keep);

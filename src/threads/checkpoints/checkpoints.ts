@@ -4,9 +4,9 @@
  */
 import type { Tables } from "../store/tables.ts";
 import {
-  type Entry,
+  type CheckpointEntry,
   entryKey,
-  type LateWrites,
+  type StoredDeferredWrites,
   type StoredWrite,
   DeltaSnapshot,
   replayedChannels,
@@ -15,9 +15,9 @@ import {
   filterWrites,
   rewriteAll,
   countingWrites,
-  isAnswer,
-  questionsIn,
-  unusedAnswers,
+  isResumeWrite,
+  interruptsIn,
+  unusedResumes,
 } from "./checkpoint.ts";
 import { TASKS } from "@langchain/langgraph-checkpoint";
 import { dump, revive } from "../../runtime/stored.ts";
@@ -26,7 +26,7 @@ import type { EventLog } from "../log/event-log.ts";
 import { isObject } from "../../lib/json.ts";
 import { withinState } from "../limits.ts";
 import type { Interrupts, StorageFigures } from "../types.ts";
-import type { Ref, Refs, Values } from "../log/values.ts";
+import type { ValueRef, ValueRefs, ValueStore } from "../log/values.ts";
 
 // Writes that come after their checkpoint is stored. They share the row of the checkpoint that continues from it, when one
 // flush has both. Otherwise they have a row of their own.
@@ -34,14 +34,14 @@ import type { Ref, Refs, Values } from "../log/values.ts";
 /** Packs that may be between a checkpoint and the one that holds its late writes: a lookup reads all packs between them. */
 const REACH = 4;
 
-export class Late {
+export class DeferredWrites {
   /** The checkpoints of the packs that were written last, oldest first, by `entryKey`, with the place of the next late writes. */
   #recent: Map<string, number>[] = [];
 
   constructor(private readonly tables: Tables) {}
 
   /** Writes `writes` under a checkpoint. `entries`: the checkpoints that the same flush writes after this call. */
-  write(at: { ns: string; id: string; writes: StoredWrite[] }, entries: Entry[]): void {
+  write(at: { ns: string; id: string; writes: StoredWrite[] }, entries: CheckpointEntry[]): void {
     const { ns, id, writes } = at;
     const key = entryKey(at);
     const recent = this.#recent.find((pack) => pack.has(key));
@@ -53,7 +53,7 @@ export class Late {
   }
 
   /** These checkpoints are written. */
-  wrote(entries: Entry[]): void {
+  wrote(entries: CheckpointEntry[]): void {
     if (entries.length === 0) return;
     this.#recent = [...this.#recent, new Map(entries.map((entry) => [entryKey(entry), 0]))].slice(-REACH);
   }
@@ -63,23 +63,23 @@ export class Late {
     return this.#placed(ns, id).flatMap(({ writes }) => writes);
   }
 
-  #placed(ns: string, id: string): LateWrites[] {
+  #placed(ns: string, id: string): StoredDeferredWrites[] {
     const rows = this.tables
       .writesUnder(ns, id)
       .map(({ n, body }) => ({ n, writes: JSON.parse(body) as StoredWrite[] }));
     const late = this.tables.packs
       .at(id)
-      .flatMap(({ entries }) => JSON.parse(entries) as Entry[])
+      .flatMap(({ entries }) => JSON.parse(entries) as CheckpointEntry[])
       .flatMap((entry) => (entry.late && entry.ns === ns && entry.parentId === id ? [entry.late] : []));
     return [...late, ...rows].sort((a, b) => a.n - b.n);
   }
 }
 
 /** How many namespaces are kept. A graph calls nested graphs one after the other, each in a namespace of its own. */
-const MOST = 32;
+const MAX_NAMESPACES = 32;
 
 /** The newest checkpoints of the namespaces used last. A checkpoint that is no longer here is read from the tables. */
-export class Newest<Entry> {
+export class NewestCheckpoints<Entry> {
   readonly #entries = new Map<string, Entry>();
 
   get(ns: string): Entry | undefined {
@@ -93,7 +93,7 @@ export class Newest<Entry> {
     this.#entries.delete(ns);
     this.#entries.set(ns, entry);
     const [oldest] = this.#entries.keys();
-    if (this.#entries.size > MOST && oldest !== undefined) this.#entries.delete(oldest);
+    if (this.#entries.size > MAX_NAMESPACES && oldest !== undefined) this.#entries.delete(oldest);
   }
 
   clear(): void {
@@ -103,22 +103,22 @@ export class Newest<Entry> {
 
 export class Checkpoints implements CheckpointStorage {
   /** Not yet flushed, by namespace and id. */
-  #pending = new Map<string, Entry>();
+  #pending = new Map<string, CheckpointEntry>();
   #lateWrites = new Map<string, { ns: string; id: string; writes: StoredWrite[] }>();
   #flushPlanned = false;
   /** The newest checkpoints of some namespaces: the ones that a running graph reads. */
-  readonly #newest = new Newest<Entry>();
-  readonly #late: Late;
+  readonly #newest = new NewestCheckpoints<CheckpointEntry>();
+  readonly #late: DeferredWrites;
 
   constructor(
     private readonly tables: Tables,
     private readonly eventLog: EventLog,
-    private readonly store: Values,
+    private readonly store: ValueStore,
   ) {
-    this.#late = new Late(tables);
+    this.#late = new DeferredWrites(tables);
   }
 
-  get(ns: string, id?: string): Entry | undefined {
+  get(ns: string, id?: string): CheckpointEntry | undefined {
     const newest = this.#newest.get(ns);
     if (id === undefined ? newest : newest?.id === id) return newest;
     if (id === undefined) return this.#latest(ns);
@@ -141,7 +141,7 @@ export class Checkpoints implements CheckpointStorage {
   }
 
   async values(saved: SavedCheckpoint): Promise<Record<string, unknown>> {
-    const { ns, refs } = saved as Entry;
+    const { ns, refs } = saved as CheckpointEntry;
     const values: Record<string, unknown> = {};
     for (const [channel, ref] of Object.entries(refs))
       values[channel] = await this.store.decode(`${ns}|${channel}`, ref);
@@ -164,37 +164,37 @@ export class Checkpoints implements CheckpointStorage {
    * The questions that wait at a checkpoint of the root graph (the latest when none is named), by task, in wire form. Of
    * several questions of a nested graph LangGraph keeps only the last at the root, so those are read from the nested ones.
    */
-  questions(id?: string): Interrupts {
+  interrupts(id?: string): Interrupts {
     const root = this.get("", id);
     if (!root) return {};
     const found = this.#questionsAt(root);
-    for (const [taskId, questions] of Object.entries(found)) {
+    for (const [taskId, interrupts] of Object.entries(found)) {
       const pending = [...this.#pending.values()].map(({ ns }) => ns).filter((ns) => ns.includes(`:${taskId}`));
       for (const ns of new Set([...this.tables.readHeads(taskId), ...pending])) {
         const nested = this.get(ns);
         const more = nested ? Object.values(this.#questionsAt(nested)).flat() : [];
-        questions.push(...more.filter((one) => !questions.some((known) => known.id === one.id)));
+        interrupts.push(...more.filter((one) => !interrupts.some((known) => known.id === one.id)));
       }
     }
     return found;
   }
 
-  #questionsAt({ ns, id }: Entry): Interrupts {
-    return questionsIn(this.#stored(ns, id), (value) => this.#expand(value));
+  #questionsAt({ ns, id }: CheckpointEntry): Interrupts {
+    return interruptsIn(this.#stored(ns, id), (value) => this.#expand(value));
   }
 
   put(saved: SavedCheckpoint, values: Record<string, unknown>, changed: string[]): void {
     const parent = saved.parentId === undefined ? undefined : this.get(saved.ns, saved.parentId);
-    const refs: Refs = {};
+    const refs: ValueRefs = {};
     for (const [channel, value] of Object.entries(values)) {
       if (value === undefined) continue;
-      const before: Ref | undefined = parent?.refs[channel];
+      const before: ValueRef | undefined = parent?.refs[channel];
       // A node may have changed an object of a channel that it did not write.
       const same = before && typeof value !== "object" && !changed.includes(channel);
       refs[channel] = same ? before : this.store.encode(`${saved.ns}|${channel}`, value);
     }
     withinState(this.store.size(refs));
-    const entry: Entry = { ...saved, refs, writes: [] };
+    const entry: CheckpointEntry = { ...saved, refs, writes: [] };
     this.#pending.set(entryKey(saved), entry);
     this.#newest.set(saved.ns, entry);
     this.#planFlush();
@@ -220,7 +220,7 @@ export class Checkpoints implements CheckpointStorage {
    * Removes what a run has left: its checkpoints, and its writes under those of others. Checkpoints that continue from its
    * own continue from the one before. `replaced`: new forms of checkpoints, by `entryKey`. Called within a transaction.
    */
-  removeRun(runId: string, replaced: Map<string, Entry> = new Map()): void {
+  removeRun(runId: string, replaced: Map<string, CheckpointEntry> = new Map()): void {
     const isOfOthers = ([, , , , run]: StoredWrite) => run !== runId;
     const parents = new Map<string, string | undefined>();
     for (const entry of this.list(undefined, {}))
@@ -243,15 +243,15 @@ export class Checkpoints implements CheckpointStorage {
    * LangGraph would take the next answer for the answer to a later question of the task. `at`: the checkpoint of the past from which
    * the run continues. Called within a transaction.
    */
-  removeAnswers(runId: string, at?: string): void {
+  removeResumes(runId: string, at?: string): void {
     const past = at === undefined ? undefined : this.get("", at);
     for (const entry of past ? [past] : this.live()) {
-      const unused = unusedAnswers(this.#stored(entry.ns, entry.id), runId);
+      const unused = unusedResumes(this.#stored(entry.ns, entry.id), runId);
       if (unused.size > 0)
         filterWrites(
           this.tables,
           entry,
-          ([taskId, , channel, , run]) => !isAnswer(channel, run, runId) || !unused.has(taskId),
+          ([taskId, , channel, , run]) => !isResumeWrite(channel, run, runId) || !unused.has(taskId),
         );
     }
     this.#newest.clear();
@@ -261,7 +261,7 @@ export class Checkpoints implements CheckpointStorage {
    * The checkpoints from which the thread continues: the latest of the root graph, those of nested graphs that are in the
    * middle of its tasks, and those of graphs that keep their state from call to call, whose namespace names no task.
    */
-  live(): Entry[] {
+  live(): CheckpointEntry[] {
     const latest = this.get("");
     if (!latest) return [];
     const pending = [...this.#pending.values()].map(({ ns }) => ns);
@@ -272,10 +272,10 @@ export class Checkpoints implements CheckpointStorage {
   }
 
   /** The checkpoints that continue from one of this run. */
-  after(runId: string): Entry[] {
+  after(runId: string): CheckpointEntry[] {
     const own = new Set<string>();
     for (const entry of this.list(undefined, {})) if (entry.metadata.run_id === runId) own.add(entryKey(entry));
-    const after: Entry[] = [];
+    const after: CheckpointEntry[] = [];
     for (const entry of own.size > 0 ? this.list(undefined, {}) : []) {
       const { ns, parentId: id = "" } = entry;
       if (!own.has(entryKey(entry)) && own.has(entryKey({ ns, id }))) after.push(entry);
@@ -284,7 +284,7 @@ export class Checkpoints implements CheckpointStorage {
   }
 
   /** The checkpoints, by `entryKey`, with these values of channels that are replayed. The next flush stores the values. */
-  withValues(given: Map<Entry, Record<string, unknown>>): Map<string, Entry> {
+  withValues(given: Map<CheckpointEntry, Record<string, unknown>>): Map<string, CheckpointEntry> {
     return new Map(
       [...given].map(([entry, values]) => {
         const refs = Object.entries(values).map(([channel, value]) => {
@@ -299,7 +299,7 @@ export class Checkpoints implements CheckpointStorage {
    * Deletes all checkpoints but those that are live, and those that channels of these are replayed from. `replaced`: new
    * forms of checkpoints, by `entryKey`. Called within a transaction.
    */
-  keepLatest(replaced: Map<string, Entry>): void {
+  keepLatest(replaced: Map<string, CheckpointEntry>): void {
     const live = this.live().map((entry) => replaced.get(entryKey(entry)) ?? entry);
     const sends = live.flatMap((entry) => this.#sendsBefore(entry));
     const replayed = live.flatMap((entry) => this.#replayedFrom(entry));
@@ -337,7 +337,7 @@ export class Checkpoints implements CheckpointStorage {
     this.#lateWrites.clear();
   }
 
-  #latest(ns: string): Entry | undefined {
+  #latest(ns: string): CheckpointEntry | undefined {
     if (ns === "") return [...this.list(ns, { limit: 1 })][0];
     const pending = [...this.#pending.values()].findLast((entry) => entry.ns === ns);
     const head = pending ? undefined : this.tables.head(ns);
@@ -354,15 +354,15 @@ export class Checkpoints implements CheckpointStorage {
   }
 
   /** What LangGraph before 1.0 sends to the next step is kept as writes of the parent (`Saver`). */
-  #sendsBefore({ checkpoint, ns, parentId: id }: Entry): { ns: string; id: string; writes: StoredWrite[] }[] {
+  #sendsBefore({ checkpoint, ns, parentId: id }: CheckpointEntry): { ns: string; id: string; writes: StoredWrite[] }[] {
     if (checkpoint.v >= 4 || id === undefined) return [];
     const writes = this.#stored(ns, id).filter(([, , channel]) => channel === TASKS);
     return writes.length > 0 ? [{ ns, id, writes }] : [];
   }
 
   /** The earlier checkpoints that channels of this one are replayed from. */
-  #replayedFrom(entry: Entry): Entry[] {
-    const found: Entry[] = [];
+  #replayedFrom(entry: CheckpointEntry): CheckpointEntry[] {
+    const found: CheckpointEntry[] = [];
     let missing = replayedChannels(entry);
     for (let at = entry; missing.length > 0 && at.parentId !== undefined;) {
       const parent = this.get(entry.ns, at.parentId);
@@ -374,20 +374,22 @@ export class Checkpoints implements CheckpointStorage {
     return found;
   }
 
-  #find(ns: string, id: string): Entry | undefined {
+  #find(ns: string, id: string): CheckpointEntry | undefined {
     for (const { entries } of this.tables.packs.at(id)) {
-      const found = (JSON.parse(entries) as Entry[]).find((entry) => entry.ns === ns && entry.id === id);
+      const found = (JSON.parse(entries) as CheckpointEntry[]).find((entry) => entry.ns === ns && entry.id === id);
       if (found) return found;
     }
     return undefined;
   }
 
   /** Pending and stored entries, newest first. Packs may overlap by a moment, so neighbours are sorted together. */
-  *#merged(pending: Entry[], before?: string): Generator<Entry> {
+  *#merged(pending: CheckpointEntry[], before?: string): Generator<CheckpointEntry> {
     yield* pending;
-    let held: Entry[] = [];
+    let held: CheckpointEntry[] = [];
     for (const pack of this.tables.packs.all(before)) {
-      const entries = [...held, ...(JSON.parse(pack.entries) as Entry[])].sort((a, b) => (a.id < b.id ? 1 : -1));
+      const entries = [...held, ...(JSON.parse(pack.entries) as CheckpointEntry[])].sort((a, b) =>
+        a.id < b.id ? 1 : -1,
+      );
       const ready = entries.filter((entry) => entry.id > pack.last_id);
       held = entries.filter((entry) => entry.id <= pack.last_id);
       yield* ready;
@@ -408,7 +410,7 @@ export class Checkpoints implements CheckpointStorage {
 }
 
 /** The entries' ids and JSON, in groups whose JSON stays well below a row's limit. */
-function packEntries(entries: Entry[]): { ids: string[]; texts: string[] }[] {
+function packEntries(entries: CheckpointEntry[]): { ids: string[]; texts: string[] }[] {
   const groups: { ids: string[]; texts: string[] }[] = [];
   let size = Number.POSITIVE_INFINITY;
   for (const entry of entries) {
@@ -462,7 +464,7 @@ export function storageFigures(checkpoints: Checkpoints, tables: Tables): Storag
 }
 
 /** The separately stored parts of a value, with their sizes: shared ones are counted once. */
-function parts(ref: Ref): [address: string, size: number][] {
+function parts(ref: ValueRef): [address: string, size: number][] {
   if ("l" in ref) return ref.l.map(([first, n, place, , size]) => [`${first}.${n}.${place}`, size]);
   if ("b" in ref) return [[ref.b, ref.s ?? 0]];
   const text = JSON.stringify(ref.v);

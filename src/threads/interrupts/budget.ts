@@ -1,18 +1,18 @@
 /** The question of a run that has reached a budget, and what an answer to it says. */
 import { deriveUuid } from "../../lib/uuid.ts";
 import { isObject } from "../../lib/json.ts";
-import type { Period } from "../../limits/budgets/rule.ts";
-import { describeReached, type RunBudget, type Unit } from "../../limits/budgets/rpc.ts";
+import type { BudgetPeriod } from "../../limits/budgets/rule.ts";
+import { describeReached, type RunBudget, type BudgetUnit } from "../../limits/budgets/rpc.ts";
 
 /** The value of the interrupt. */
-export interface BudgetQuestion {
+export interface BudgetInterrupt {
   type: "budget";
   budget: string;
-  per: Period;
+  per: BudgetPeriod;
   key: string;
   /** Of a budget a day. */
   day?: string;
-  unit: Unit;
+  unit: BudgetUnit;
   spent: number;
   /** With what was approved before. */
   limit: number;
@@ -23,13 +23,13 @@ export interface BudgetQuestion {
 }
 
 /** What one answer may approve. */
-const MOST = 1_000_000_000_000;
+const MAX_APPROVED = 1_000_000_000_000;
 
-export function questionFor(budget: RunBudget, spent: number, limit: number, runId: string, day?: string) {
+export function interruptFor(budget: RunBudget, spent: number, limit: number, runId: string, day?: string) {
   const { id, per, key, unit, limit: more } = budget;
   const message = `${describeReached(budget, spent, limit)} Approve more to continue: {"approve": ${more}}.`;
   const dated = per === "day" && { day };
-  const value: BudgetQuestion = {
+  const value: BudgetInterrupt = {
     type: "budget",
     budget: id,
     per,
@@ -49,14 +49,14 @@ export function questionFor(budget: RunBudget, spent: number, limit: number, run
  * The question of a budget. Undefined for a question of the graph, for every value that it has: the id is derived from the value,
  * and LangGraph derives its ids from the places of tasks. The parallel tasks of a run ask one question.
  */
-export function budgetQuestion({ id, value }: { id?: string; value?: unknown }): BudgetQuestion | undefined {
+export function budgetInterrupt({ id, value }: { id?: string; value?: unknown }): BudgetInterrupt | undefined {
   if (!isObject(value) || value.type !== "budget") return undefined;
-  const question = value as unknown as BudgetQuestion;
-  return id === idFor(question) ? question : undefined;
+  const interrupt = value as unknown as BudgetInterrupt;
+  return id === idFor(interrupt) ? interrupt : undefined;
 }
 
 /** An id in the form of LangGraph's own ones, by which clients address answers. */
-function idFor({ budget, key, day = "", limit, run_id }: BudgetQuestion): string {
+function idFor({ budget, key, day = "", limit, run_id }: BudgetInterrupt): string {
   return deriveUuid(`budget question ${JSON.stringify([budget, key, day, limit, run_id])}`).replaceAll("-", "");
 }
 
@@ -73,5 +73,5 @@ export function approvedBy(answer: unknown, more: number): number | undefined {
   const text = typeof given === "string" ? given.trim() : "";
   if (YES.test(text)) return more;
   const sum = typeof given === "number" ? given : Number(SUM.exec(text)?.[1] ?? Number.NaN);
-  return sum > 0 && sum <= MOST ? sum : undefined;
+  return sum > 0 && sum <= MAX_APPROVED ? sum : undefined;
 }

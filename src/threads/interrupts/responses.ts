@@ -3,10 +3,10 @@ import { insertAudit } from "../../access/audit/store.ts";
 import { database } from "../../db/client.ts";
 import { deriveUuid } from "../../lib/uuid.ts";
 import type { ThreadContext } from "../context.ts";
-import type { StoredRun } from "../run.ts";
-import type { Actor, FirstAnswer, Via } from "../types.ts";
+import type { RunRecord } from "../run.ts";
+import type { Actor, AcceptedResponse, ResponseChannel } from "../types.ts";
 
-const WORDS: Record<Via, string> = {
+const CHANNEL_WORDS: Record<ResponseChannel, string> = {
   api: "over the API",
   console: "in the console",
   link: "by link",
@@ -19,14 +19,14 @@ const WORDS: Record<Via, string> = {
 };
 
 /** The answer that a run gives. */
-export function toFirstAnswer({ id, created, request }: StoredRun): FirstAnswer {
+export function toAcceptedResponse({ id, created, request }: RunRecord): AcceptedResponse {
   const { via = "api", name } = request.actor ?? {};
   return { via, ...(name !== undefined && { name }), at: created, run_id: id };
 }
 
 /** "Answered by link for Ana, 26 Nov 2026, 10:04 UTC." */
-export function describeFirst({ via, name, at }: Pick<FirstAnswer, "via" | "name" | "at">): string {
-  return `Answered ${WORDS[via]}${name === undefined ? "" : ` for ${name}`}, ${formatTime(at)}.`;
+export function describeResponse({ via, name, at }: Pick<AcceptedResponse, "via" | "name" | "at">): string {
+  return `Answered ${CHANNEL_WORDS[via]}${name === undefined ? "" : ` for ${name}`}, ${formatTime(at)}.`;
 }
 
 /** A time as people read it, in UTC: the server does not know where its reader is. */
@@ -37,37 +37,41 @@ export function formatTime(at: number): string {
 }
 
 /** The answer that the question with this id has taken: the one of this turn, else the last one. */
-export function firstAnswer({ tables }: ThreadContext, interruptId: string, turn?: number): FirstAnswer | undefined {
-  const text = tables.answers.taken(interruptId, turn ?? tables.answers.turn(interruptId) - 1);
-  return text === undefined ? undefined : (JSON.parse(text) as FirstAnswer);
+export function acceptedResponse(
+  { tables }: ThreadContext,
+  interruptId: string,
+  turn?: number,
+): AcceptedResponse | undefined {
+  const text = tables.responses.taken(interruptId, turn ?? tables.responses.turn(interruptId) - 1);
+  return text === undefined ? undefined : (JSON.parse(text) as AcceptedResponse);
 }
 
 /** Who was first to answer one of these questions. */
-export function describeTaken(context: ThreadContext, interruptIds: string[]): string | undefined {
-  const first = interruptIds.map((id) => firstAnswer(context, id)).find((one) => one !== undefined);
-  return first && describeFirst(first);
+export function describeAccepted(context: ThreadContext, interruptIds: string[]): string | undefined {
+  const first = interruptIds.map((id) => acceptedResponse(context, id)).find((one) => one !== undefined);
+  return first && describeResponse(first);
 }
 
 /** Keeps what the run answers, and queues its entries of the audit log. Called inside the transaction that begins the run. */
-export function recordAnswers(context: ThreadContext, run: StoredRun): void {
+export function recordResponses(context: ThreadContext, run: RunRecord): void {
   const { tables } = context;
   for (const id of run.outcome.answered ?? []) {
     // An attempt that stopped before its events were written begins again.
-    if (firstAnswer(context, id)?.run_id === run.id) continue;
-    tables.answers.take(id, JSON.stringify(toFirstAnswer(run)));
+    if (acceptedResponse(context, id)?.run_id === run.id) continue;
+    tables.responses.take(id, JSON.stringify(toAcceptedResponse(run)));
     tables.outbox.add("answered", JSON.stringify({ interrupt_id: id, run_id: run.id, actor: run.request.actor }));
   }
 }
 
 /** Those of these questions that the run was the last to answer wait again: their ids. Called inside a transaction. */
-export function undoAnswers(context: ThreadContext, runId: string, interruptIds: string[]): string[] {
-  const undone = interruptIds.filter((id) => firstAnswer(context, id)?.run_id === runId);
-  for (const id of undone) context.tables.answers.undo(id);
+export function undoResponses(context: ThreadContext, runId: string, interruptIds: string[]): string[] {
+  const undone = interruptIds.filter((id) => acceptedResponse(context, id)?.run_id === runId);
+  for (const id of undone) context.tables.responses.undo(id);
   return undone;
 }
 
 /** Writes the entry of the audit log. It is the same at every attempt. */
-export async function auditAnswer({ env, workspaceId, threadId }: ThreadContext, body: string): Promise<void> {
+export async function auditResponse({ env, workspaceId, threadId }: ThreadContext, body: string): Promise<void> {
   const { interrupt_id, run_id, actor } = JSON.parse(body) as { interrupt_id: string; run_id: string; actor?: Actor };
   const { kind = "run", credentialId = run_id, via = "api", user, name, address = null, agent = null } = actor ?? {};
   await insertAudit(database(env.DB), {

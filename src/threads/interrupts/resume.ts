@@ -3,7 +3,7 @@
  * thread as it was.
  */
 import type { RunRequest } from "../rpc.ts";
-import { type Refusal, storedRun, type StoredRun } from "../run.ts";
+import { type ResumeRefusal, toRunRecord, type RunRecord } from "../run.ts";
 import type { ThreadContext } from "../context.ts";
 import type { Interrupt } from "../types.ts";
 
@@ -11,9 +11,9 @@ import type { Interrupt } from "../types.ts";
 const INTERRUPT_ID = /^[0-9a-f]{32}$/;
 
 /** The ids of the pending questions that a command answers: those that it names, or all when it names none. */
-export function listAnswered({ command, answers }: RunRequest, pending: string[]): string[] {
+export function listResumedInterrupts({ command, answers }: RunRequest, pending: string[]): string[] {
   if (command?.resume === undefined) return [];
-  const named = answers ?? namedIn(command.resume);
+  const named = answers ?? interruptIdsIn(command.resume);
   return named.length > 0 ? pending.filter((id) => named.includes(id)) : pending;
 }
 
@@ -25,10 +25,10 @@ export function listAnswered({ command, answers }: RunRequest, pending: string[]
 export function checkStrictResume(
   { strict_resume, command, answers }: RunRequest,
   pending_ids: string[],
-): Refusal | undefined {
+): ResumeRefusal | undefined {
   const resume = command?.resume;
   if ((!strict_resume && !answers) || resume === undefined) return undefined;
-  const named = answers ?? namedIn(resume);
+  const named = answers ?? interruptIdsIn(resume);
   const interrupt_ids = named.filter((id) => !pending_ids.includes(id));
   const answersSome = named.length > 0 || pending_ids.length > 0;
   return answersSome && interrupt_ids.length === 0
@@ -37,7 +37,7 @@ export function checkStrictResume(
 }
 
 /** `first`: who has answered what is refused, where that is known. */
-export const refusedError = ({ interrupt_ids }: Refusal, first?: string) => {
+export const refusedError = ({ interrupt_ids }: ResumeRefusal, first?: string) => {
   const said =
     interrupt_ids.length > 0
       ? `No interrupt with this id waits for an answer: ${interrupt_ids.join(", ")}.`
@@ -45,7 +45,7 @@ export const refusedError = ({ interrupt_ids }: Refusal, first?: string) => {
   return { error: "UnknownInterruptError", message: first ? `${said} ${first}` : said };
 };
 
-export function namedIn(resume: unknown): string[] {
+export function interruptIdsIn(resume: unknown): string[] {
   const keys = typeof resume === "object" && resume !== null ? Object.keys(resume) : [];
   return keys.length > 0 && keys.every((key) => INTERRUPT_ID.test(key)) ? keys : [];
 }
@@ -54,8 +54,8 @@ export function namedIn(resume: unknown): string[] {
  * The answer for the one question of a state that a migration wrote: LangGraph asks it under another id, so that an answer by id
  * is given as a plain one. Throws where several questions wait: their ids no longer say which is which.
  */
-export function answerAfterMigration(resume: unknown, pending: string[]): unknown {
-  const named = namedIn(resume);
+export function responseAfterMigration(resume: unknown, pending: string[]): unknown {
+  const named = interruptIdsIn(resume);
   if (named.length === 0) return resume;
   if (named.length === 1 && pending.length === 1) return (resume as Record<string, unknown>)[named[0] as string];
   throw new Error(
@@ -66,18 +66,18 @@ export function answerAfterMigration(resume: unknown, pending: string[]): unknow
 // Which run has asked a question.
 
 /** Newest runs that executed, among which the one that asked is looked for. */
-const LOOKED_AT = 50;
+const MAX_SEARCHED_RUNS = 50;
 
 /** The newest run that has asked the question. Undefined where it was asked on the thread of which this one is a copy. */
-export function runThatAsked({ tables }: Pick<ThreadContext, "tables">, id: string): StoredRun | undefined {
-  let left = LOOKED_AT;
+export function runOfInterrupt({ tables }: Pick<ThreadContext, "tables">, id: string): RunRecord | undefined {
+  let left = MAX_SEARCHED_RUNS;
   for (const row of tables.runs.list(Infinity, 0)) {
-    const run = storedRun(row);
-    if (idsIn(Object.values(run.outcome.interrupts ?? {}).flat()).includes(id)) return run;
+    const run = toRunRecord(row);
+    if (idsOfInterrupts(Object.values(run.outcome.interrupts ?? {}).flat()).includes(id)) return run;
     // A run that waits or was refused has left the questions as they were.
     if (run.outcome.attempt > 0 && !run.outcome.refusal && (left -= 1) === 0) return undefined;
   }
   return undefined;
 }
 
-const idsIn = (raised: Interrupt[]): string[] => raised.flatMap((one) => one.id ?? []);
+const idsOfInterrupts = (raised: Interrupt[]): string[] => raised.flatMap((one) => one.id ?? []);

@@ -135,10 +135,10 @@ function cutEvent({ event: { cuts: _cuts, ...event }, seq, from, to }: Part): St
 /** The most characters of events in a pass, so that any events fit in memory. */
 const PASS = 4_000_000;
 /** About the most characters of a merged stretch: it is kept in one row. */
-const LONGEST = 250_000;
+const MAX_STRETCH = 250_000;
 
 /** What a pass over the log changes: the rows that get shorter, and how far it has come. */
-export interface Pass {
+export interface CompactionPass {
   rows: EventsRow[];
   through: number;
   more: boolean;
@@ -148,7 +148,7 @@ export interface Pass {
 type PassEvent = StoredEvent & { about?: string };
 
 /** The next pass after the sequence number `after`, over events up to `visible`. It reads; the caller writes. */
-export function nextPass(tables: Tables, after: number, visible: number): Pass {
+export function nextPass(tables: Tables, after: number, visible: number): CompactionPass {
   const read = rowsOfPass(tables, after, visible);
   const events = read.map(eventsIn);
   const merged = new Map(splitStretches(events.flat()).flatMap(mergedIn));
@@ -218,7 +218,7 @@ function splitStretches(events: PassEvent[]): Stretch[] {
   let stretch: Stretch | undefined;
   for (const event of events) {
     const owner = textOwner(event);
-    if (owner === undefined || (stretch && stretch.size > LONGEST)) stretch = undefined;
+    if (owner === undefined || (stretch && stretch.size > MAX_STRETCH)) stretch = undefined;
     if (owner === undefined) continue;
     if (!stretch) stretches.push((stretch = { events: [], groups: [], open: new Map(), size: 0 }));
     add(stretch, owner, event);

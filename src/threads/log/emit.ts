@@ -2,7 +2,7 @@
 import { isObject } from "../../lib/json.ts";
 import type { StoredEvent } from "./segments.ts";
 import type { Tables } from "../store/tables.ts";
-import type { Refs, Values } from "./values.ts";
+import type { ValueRefs, ValueStore } from "./values.ts";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { MessageEvent } from "../../runtime/blocks.ts";
 import { wireDebug, toWireJson, wireChunk } from "../../runtime/wire.ts";
@@ -32,7 +32,7 @@ export interface PriorAttempt {
   /** The names of the tasks that began and have no result: where the process stopped. */
   inFlight: string[];
   /** The root state after its last step. */
-  values?: Refs;
+  values?: ValueRefs;
 }
 
 /** What the log has of a run that starts again. `from` is the run's first sequence number. */
@@ -40,12 +40,12 @@ export function readPriorAttempt(tables: Tables, from: number, runId: string): P
   const updates = new Map<string, Set<string>>();
   const finished = new Set<string>();
   const began = new Map<string, string>();
-  let values: Refs | undefined;
+  let values: ValueRefs | undefined;
   for (const { run, method, ns, data } of eventsFrom(tables, from)) {
     if (run !== runId) continue;
     const graph = ns.join("|");
     if (method === "values") updates.delete(graph);
-    if (method === "values" && ns.length === 0) values = (data?.$v as Refs | undefined) ?? values;
+    if (method === "values" && ns.length === 0) values = (data?.$v as ValueRefs | undefined) ?? values;
     if (method === "updates") updates.set(graph, (updates.get(graph) ?? new Set()).add(`${graph} ${canonical(data)}`));
     if (method !== "tasks" || !data) continue;
     const { id, name } = (data.$t ?? data) as { id: string; name: string };
@@ -79,7 +79,7 @@ const INLINE_EVENT = 250_000;
 
 export class Emitter implements DriveSink {
   /** The root state after the last step. */
-  values: Refs | undefined;
+  values: ValueRefs | undefined;
   /** Set once the root graph paused: at `interrupt()` with its interrupts by task, at a breakpoint with none. */
   interrupted = false;
   interrupts: Interrupts = {};
@@ -96,7 +96,7 @@ export class Emitter implements DriveSink {
 
   constructor(
     private readonly eventLog: EventLog,
-    private readonly store: Values,
+    private readonly store: ValueStore,
     private readonly runId: string,
     /** After a crash: what the log has already. */
     private readonly prior?: PriorAttempt,
@@ -187,8 +187,8 @@ export class Emitter implements DriveSink {
     this.emit("values", ns, JSON.stringify({ $v: refs }), { refs: true });
   }
 
-  #refs(ns: string[], values: Record<string, unknown>): Refs {
-    const refs: Refs = {};
+  #refs(ns: string[], values: Record<string, unknown>): ValueRefs {
+    const refs: ValueRefs = {};
     const scope = ns.join("|");
     for (const [channel, value] of Object.entries(values)) {
       if (value !== undefined) refs[channel] = this.store.encode(`${scope}|${channel}`, value);

@@ -5,7 +5,7 @@
  */
 import { logError } from "../../lib/log.ts";
 import type { EventMethod } from "./events.ts";
-import { EVENTS_AT_ONCE, Recent, type RecentEvent, type ChunkRef, Segments } from "./segments.ts";
+import { EVENTS_AT_ONCE, RecentEvents, type RecentEvent, type ChunkRef, Segments } from "./segments.ts";
 import type { SegmentRow } from "../store/statements.ts";
 import type { Tables } from "../store/tables.ts";
 
@@ -16,7 +16,7 @@ import type { Tables } from "../store/tables.ts";
  * The most tokens that readers see before they are durable, and the numbers that are left out after a process has stopped
  * in a run: no number that a reader has seen is given out again.
  */
-export const MOST_UNWRITTEN = 100_000;
+export const MAX_UNWRITTEN = 100_000;
 
 export class Watermarks {
   /** The last sequence number that is in the tables. */
@@ -41,7 +41,7 @@ export class Watermarks {
   /** The last number that readers see of a log that has given out numbers up to `seq`. */
   visible(seq: number): number {
     const fact = this.#facts[0] ?? Infinity;
-    return Math.max(this.#durable, Math.min(seq, fact - 1, this.#durable + MOST_UNWRITTEN - 1));
+    return Math.max(this.#durable, Math.min(seq, fact - 1, this.#durable + MAX_UNWRITTEN - 1));
   }
 
   /** Everything up to here is durable. */
@@ -88,14 +88,14 @@ const GATHER_SIZE = 4_000_000;
 /** The same when the event is a token that is written soon. */
 const GATHER_TOKENS_SIZE = 375_000;
 /** Characters of a token. A longer one is a fact. */
-const MOST_OF_TOKEN = 64_000;
+const MAX_TOKEN_LENGTH = 64_000;
 
 export class EventLog {
   /** The last sequence number given out. */
   seq: number;
   ended = false;
   /** What readers who follow read. */
-  readonly recent = new Recent();
+  readonly recent = new RecentEvents();
   readonly #segments: Segments;
   readonly #spread = 1 - SPREAD * Math.random();
   #due: (() => void)[] = [];
@@ -133,7 +133,7 @@ export class EventLog {
 
   /** The process stopped in a run. Readers may have seen tokens that were not written: later numbers are past theirs. */
   skipUnwritten(): void {
-    this.seq += MOST_UNWRITTEN;
+    this.seq += MAX_UNWRITTEN;
     this.#marks = new Watermarks(this.seq);
     this.#segments.written(this.seq + 1);
   }
@@ -154,7 +154,7 @@ export class EventLog {
     this.recent.add(event);
     this.#unwritten.push(event);
     if (token) this.#lastToken = event.seq;
-    if (!token || token === "first" || data.length > MOST_OF_TOKEN) {
+    if (!token || token === "first" || data.length > MAX_TOKEN_LENGTH) {
       this.#marks.addFact(event.seq);
       this.#plan(token === "first" ? GATHER_TOKENS_MS.first : GATHER_MS);
     } else if (token === "soon" && this.#segments.size > GATHER_TOKENS_SIZE) this.flush();

@@ -25,14 +25,14 @@ export const EVENTS_AT_ONCE = 512;
  * What all threads of this isolate keep. It belongs to none of them: nothing runs when an object is evicted, and what such
  * an object kept is evicted from here as soon as others need the room.
  */
-const kept = new SizedCache<Recent, Kept>(16_000_000);
+const kept = new SizedCache<RecentEvents, Kept>(16_000_000);
 
 interface Kept {
   events: RecentEvent[];
   size: number;
 }
 
-export class Recent {
+export class RecentEvents {
   /** Takes the next event of the log: sequence numbers come without gaps. */
   add(event: RecentEvent): void {
     const { events, size } = kept.get(this) ?? { events: [], size: 0 };

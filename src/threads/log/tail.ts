@@ -6,12 +6,12 @@ import type { StoredEvent } from "./segments.ts";
 import type { EventsRow } from "../store/statements.ts";
 import type { Tables } from "../store/tables.ts";
 import type { Json } from "../../lib/json.ts";
-import type { Refs, Values } from "./values.ts";
+import type { ValueRefs, ValueStore } from "./values.ts";
 
 export interface TailSource {
   tables: Tables;
   eventLog: EventLog;
-  values: Values;
+  values: ValueStore;
   /** Whether everything about this run has been written and made known. */
   settled(runId: string): boolean;
   /** Whether no run is in progress. */
@@ -146,7 +146,7 @@ function read(source: TailSource, cursor: number, query: TailQuery, framing: Fra
   return { text, last: Math.max(last, stored) };
 }
 
-function storedText({ meta, data, refs, ...event }: StoredEvent, row: EventsRow, values: Values): EventText {
+function storedText({ meta, data, refs, ...event }: StoredEvent, row: EventsRow, values: ValueStore): EventText {
   return {
     ...event,
     meta: meta === undefined ? undefined : JSON.stringify((JSON.parse(row.metas) as unknown[])[meta]),
@@ -155,10 +155,10 @@ function storedText({ meta, data, refs, ...event }: StoredEvent, row: EventsRow,
 }
 
 /** The event's data with what it refers to put back in, as JSON. */
-function expandValues(data: Json, values: Values): string {
+function expandValues(data: Json, values: ValueStore): string {
   if (typeof data.$b === "string") return values.readBlob(data.$b);
-  if ("$x" in data) return values.flat(data.$x as Refs[string]);
-  const state = values.flatAll(data.$v as Refs);
+  if ("$x" in data) return values.flat(data.$x as ValueRefs[string]);
+  const state = values.flatAll(data.$v as ValueRefs);
   if (!("$t" in data)) return state;
   return `${JSON.stringify(data.$t).slice(0, -1)},"input":${state}}`;
 }

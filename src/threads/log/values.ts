@@ -33,7 +33,7 @@ interface Part {
   stored: unknown[];
 }
 
-export class Lists {
+export class ListStore {
   /** Of this instance: chunks of a deleted thread must not be found by a new thread with the same id. */
   readonly #id = crypto.randomUUID();
   /**
@@ -175,8 +175,8 @@ function pieces(items: Item[]): Item[][] {
 // Channel values, normalised: a list is a sequence of shared chunks (lists.ts), other large values are kept once per content.
 
 /** A value, its blob's hash with its length in characters, or a list's chunks. */
-export type Ref = { v: unknown } | { b: string; s?: number } | { l: ChunkRef[] };
-export type Refs = Record<string, Ref>;
+export type ValueRef = { v: unknown } | { b: string; s?: number } | { l: ChunkRef[] };
+export type ValueRefs = Record<string, ValueRef>;
 
 /** Up to this many characters, a value is stored in its reference. */
 const INLINE = 1_000;
@@ -186,12 +186,12 @@ const SOME_BLOB = 64_000;
 /** What a live object was stored as. */
 interface Fresh {
   key: string;
-  ref: Ref;
+  ref: ValueRef;
   length?: number;
 }
 
-export class Values {
-  readonly #lists: Lists;
+export class ValueStore {
+  readonly #lists: ListStore;
   /** Of objects that no node can have changed since: a checkpoint and the events of its step have the same ones. */
   #fresh = new WeakMap<object, Fresh>();
 
@@ -199,7 +199,7 @@ export class Values {
     private readonly tables: Tables,
     private readonly eventLog: EventLog,
   ) {
-    this.#lists = new Lists(tables, eventLog);
+    this.#lists = new ListStore(tables, eventLog);
   }
 
   /** A node has ended: it may have changed any live object. */
@@ -208,7 +208,7 @@ export class Values {
   }
 
   /** The reference of a value; what it refers to is kept with the next flush. `key` names the channel. */
-  encode(key: string, value: unknown): Ref {
+  encode(key: string, value: unknown): ValueRef {
     if (typeof value !== "object" || value === null) return this.#encode(key, value);
     const fresh = this.#fresh.get(value);
     const length = Array.isArray(value) ? value.length : undefined;
@@ -218,7 +218,7 @@ export class Values {
     return ref;
   }
 
-  #encode(key: string, value: unknown): Ref {
+  #encode(key: string, value: unknown): ValueRef {
     if (Array.isArray(value) && value.length > 0) return { l: this.#lists.encode(key, value) };
     const text = dump(value);
     withinState(text.length);
@@ -244,7 +244,7 @@ export class Values {
   }
 
   /** The live value of a reference, its messages revived. */
-  async decode(key: string, ref: Ref): Promise<unknown> {
+  async decode(key: string, ref: ValueRef): Promise<unknown> {
     if ("v" in ref) return revive(ref.v);
     if ("b" in ref) return revive(JSON.parse(this.readBlob(ref.b)));
     const items = await this.#lists.decode(key, ref.l);
@@ -253,21 +253,21 @@ export class Values {
   }
 
   /** The reference's value in wire form, as JSON. */
-  flat(ref: Ref): string {
+  flat(ref: ValueRef): string {
     if ("v" in ref) return JSON.stringify(flatten(ref.v));
     if ("b" in ref) return JSON.stringify(flatten(JSON.parse(this.readBlob(ref.b))));
     return this.#lists.flat(ref.l);
   }
 
   /** An object of references in wire form, as JSON. */
-  flatAll(refs: Refs): string {
+  flatAll(refs: ValueRefs): string {
     return `{${Object.entries(refs)
       .map(([key, ref]) => `${JSON.stringify(key)}:${this.flat(ref)}`)
       .join(",")}}`;
   }
 
   /** About how many characters `flatAll` would give, without giving them. */
-  size(refs: Refs): number {
+  size(refs: ValueRefs): number {
     const sizes = Object.values(refs).map((ref) =>
       "l" in ref ? ref.l.reduce((sum, chunk) => sum + chunk[4], 0) : "b" in ref ? (ref.s ?? SOME_BLOB) : INLINE,
     );

@@ -1,30 +1,30 @@
 /** What a thread's object is made of when it wakes. */
 import { isNewer, newerFormat } from "../../lib/object-tables.ts";
-import { isKeyDestroyed, Ring, UnknownKey, isSealed, type KeyRow } from "../../access/encryption/ring.ts";
+import { isKeyDestroyed, Ring, UnknownKey, isSealed, type DataKeyRow } from "../../access/encryption/ring.ts";
 import { armAlarm } from "./alarm.ts";
 import { ThreadContext } from "../context.ts";
 import { Sleepers } from "../log/sleepers.ts";
 import { readRecord } from "../record.ts";
 import { Runner } from "../runs/runner.ts";
-import { questionsFor, takeAnswer } from "../interrupts/links/webhook.ts";
+import { interruptsForWebhook, acceptWebhookResponse } from "../interrupts/links/webhook.ts";
 import { removeThread } from "../search/store.ts";
 import { Tables } from "../store/tables.ts";
-import { Vault } from "../store/long-text.ts";
+import { TextVault } from "../store/long-text.ts";
 import { type OnTask, Outbox } from "../runs/outbox.ts";
-import { idsIn } from "../types.ts";
+import { parseObjectName } from "../types.ts";
 import { DurableObject } from "cloudflare:workers";
 import { freshRing, isEarlier, ringFrom, loadRing } from "../../access/encryption/keys.ts";
-import { answerCall, type Answering } from "../../lib/rpc.ts";
+import { dispatchRpc, type RpcTarget } from "../../lib/rpc.ts";
 import { logError } from "../../lib/log.ts";
 
-export interface Parts {
+export interface ThreadParts {
   context: ThreadContext;
   outbox: Outbox;
   runner: Runner;
   sleepers: Sleepers;
 }
 
-interface Means {
+interface PartsOptions {
   ring: Ring;
   onTask: OnTask;
   /** The outbox of the thread that the object had until now. */
@@ -32,17 +32,21 @@ interface Means {
 }
 
 /** Reads the thread. An error that every call answers when it cannot be read: a newer version wrote it, or its key is destroyed. */
-export function readParts(ctx: DurableObjectState, env: Env, { ring, onTask, before }: Means): Parts | Error {
+export function readThreadParts(
+  ctx: DurableObjectState,
+  env: Env,
+  { ring, onTask, before }: PartsOptions,
+): ThreadParts | Error {
   try {
-    const tables = new Tables(ctx.storage, new Vault(idsIn(ctx.id).threadId, ring));
+    const tables = new Tables(ctx.storage, new TextVault(parseObjectName(ctx.id).threadId, ring));
     const record = readRecord(tables);
     if (isNewer(record?.format, "thread")) return newerFormat();
     const context = new ThreadContext(ctx, env, tables, record);
     const outbox = new Outbox(context, onTask, before);
     const runner = new Runner(context, outbox, () => armAlarm(context, runner));
-    outbox.questions = {
-      askedBy: (run) => questionsFor(context, runner, run),
-      take: (asked, answer) => takeAnswer(context, runner, asked, answer),
+    outbox.webhookHooks = {
+      interruptsOf: (run) => interruptsForWebhook(context, runner, run),
+      respond: (asked, answer) => acceptWebhookResponse(context, runner, asked, answer),
     };
     return { context, outbox, runner, sleepers: new Sleepers(ctx, context.eventLog) };
   } catch (error) {
@@ -55,11 +59,12 @@ export function readParts(ctx: DurableObjectState, env: Env, { ring, onTask, bef
  * Whether a key without which the thread cannot be read is destroyed. None of its runs is in flight again. `UnknownKey` is no such
  * error: the key may be newer than what the object has read.
  */
-export const isLost = (parts: Parts | Error): boolean => isKeyDestroyed(parts) && !(parts instanceof UnknownKey);
+export const isUnreadable = (parts: ThreadParts | Error): boolean =>
+  isKeyDestroyed(parts) && !(parts instanceof UnknownKey);
 
 /** Deletes a thread whose key is destroyed, with its row in the index. What its outbox held cannot be read either. */
-export async function removeUnread({ id, storage }: DurableObjectState, env: Env): Promise<true> {
-  const { workspaceId, threadId } = idsIn(id);
+export async function removeUnreadable({ id, storage }: DurableObjectState, env: Env): Promise<true> {
+  const { workspaceId, threadId } = parseObjectName(id);
   await storage.deleteAlarm();
   await storage.deleteAll();
   await removeThread(env, workspaceId, threadId);
@@ -68,7 +73,7 @@ export async function removeUnread({ id, storage }: DurableObjectState, env: Env
 
 // A Durable Object that reads and writes with the keys of its workspace.
 
-export abstract class Keyed extends DurableObject<Env> implements Answering {
+export abstract class EncryptedObject extends DurableObject<Env> implements RpcTarget {
   protected ring: Ring;
   #isRead = false;
   /** Is called with the first call after the object has woken; not for an alarm. */
@@ -84,11 +89,11 @@ export abstract class Keyed extends DurableObject<Env> implements Answering {
   }
 
   /** `keys`: as the caller has read them, so that an object that wakes does not wait for D1. */
-  async answer(method: string, args: unknown[], keys?: unknown): Promise<unknown> {
-    await this.unlock(keys as KeyRow[] | undefined);
+  async dispatch(method: string, args: unknown[], keys?: unknown): Promise<unknown> {
+    await this.unlock(keys as DataKeyRow[] | undefined);
     this.onFirstCall?.();
     this.onFirstCall = undefined;
-    return answerCall(this, method, args);
+    return dispatchRpc(this, method, args);
   }
 
   /** Other keys than before. `lost`: one that was there is destroyed, so nothing that is in memory may be used. */
@@ -118,7 +123,7 @@ export abstract class Keyed extends DurableObject<Env> implements Answering {
   }
 
   /** Takes the keys of a call, or reads them: at most five seconds old, or none where the workspace had none before. */
-  protected async unlock(rows?: KeyRow[]): Promise<void> {
+  protected async unlock(rows?: DataKeyRow[]): Promise<void> {
     if (!rows && this.#isRead && !this.ring.isOn) return;
     const ring = rows ? await ringFrom(this.env, this.workspaceId, rows) : await loadRing(this.env, this.workspaceId);
     this.#isRead = true;

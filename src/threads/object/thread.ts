@@ -1,38 +1,45 @@
 /** The Durable Object of one thread: its runs, checkpoints and event log. One writer, by construction. */
-import { firstAnswer } from "../interrupts/responses.ts";
+import { acceptedResponse } from "../interrupts/responses.ts";
 import type * as types from "../types.ts";
 import {
-  type AnswerLink,
-  type FirstAnswer,
-  type GivenByLink,
+  type InterruptLink,
+  type AcceptedResponse,
+  type ResponseByLink,
   type LinkRpc,
   type NewLink,
   type LinkState as Standing,
-  type Via,
-  idsIn,
-  absentThread,
+  type ResponseChannel,
+  parseObjectName,
+  threadNotFound,
 } from "../types.ts";
-import { refuseBroken, parkedThread } from "../state/migrate.ts";
-import { Keyed, type Parts, isLost, readParts, removeUnread } from "./parts.ts";
+import { refuseBroken, waitingThread } from "../state/migrate.ts";
+import { EncryptedObject, type ThreadParts, isUnreadable, readThreadParts, removeUnreadable } from "./parts.ts";
 import { withLimitsNow } from "../runs/insert.ts";
-import { findAsked, findContinuing, listLinks, makeLink, ownLink, removeLink } from "../interrupts/links/links.ts";
+import { findLinkState, requestToResume, listLinks, makeLink, ownLink, removeLink } from "../interrupts/links/links.ts";
 import { NEWER_ALARM_MS } from "../../lib/object-tables.ts";
 import { isKeyDestroyed } from "../../access/encryption/ring.ts";
 import { remoteProblem } from "../../lib/problem.ts";
 import { armAlarm, onAlarm, restoreAlarm } from "./alarm.ts";
 import type { Json } from "../../lib/json.ts";
 import { copyInto, copyPage } from "../state/copy.ts";
-import type { CopyPlace } from "../store/copy.ts";
+import type { CopyCursor } from "../store/copy.ts";
 import { asLine, type Framing, restMark, type TailQuery } from "../log/events.ts";
 import { lineStream, threadStub } from "../remote.ts";
 import type { OnTask, Outbox } from "../runs/outbox.ts";
 import type { ThreadContext } from "../context.ts";
-import { newRecord, toWireThread, readStanding, startTtl, type ThreadRecord, UNREAD } from "../record.ts";
+import {
+  newRecord,
+  toWireThread,
+  readThreadSummary,
+  startTtl,
+  type ThreadRecord,
+  UNREADABLE_SUMMARY,
+} from "../record.ts";
 import type * as rpc from "../rpc.ts";
 import { deleteRun, type Runner } from "../runs/runner.ts";
 import { chooseOpen, listOpen, listRuns, readResult } from "../runs/lists.ts";
 import { runStream, threadStream } from "../runs/stream.ts";
-import { toWireRun, type StoredRun } from "../run.ts";
+import { toWireRun, type RunRecord } from "../run.ts";
 import { keepLatestOnce } from "../state/prune.ts";
 import { applyUpdates, streamHistory, readShownState } from "../state/state.ts";
 import { Tables } from "../store/tables.ts";
@@ -67,9 +74,9 @@ export interface ThreadHooks {
 /** Characters of the longest state in the answer to a copy: an RPC message holds at most 32 MiB. */
 const LONG_STATE = 8_000_000;
 
-export class ThreadObject extends Keyed implements rpc.ThreadRpc, LinkRpc {
+export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, LinkRpc {
   /** The error that every call answers when the thread cannot be read. */
-  #parts: Parts | Error = new Error("The object has not begun.");
+  #parts: ThreadParts | Error = new Error("The object has not begun.");
   #copying: Promise<void> | undefined;
   readonly #protocol: ThreadProtocol;
 
@@ -78,7 +85,7 @@ export class ThreadObject extends Keyed implements rpc.ThreadRpc, LinkRpc {
     env: Env,
     private readonly hooks: ThreadHooks,
   ) {
-    super(ctx, env, idsIn(ctx.id).workspaceId);
+    super(ctx, env, parseObjectName(ctx.id).workspaceId);
     this.begin(new Tables(ctx.storage).heldTexts(), () => this.#start());
     this.#protocol = hooks.openProtocol(ctx, env, this, (query, framing) => this.#read(query, framing, true));
   }
@@ -86,7 +93,7 @@ export class ThreadObject extends Keyed implements rpc.ThreadRpc, LinkRpc {
   #start(before?: Outbox): void {
     const { ctx, ring } = this;
     const { onTask } = this.hooks;
-    this.#parts = readParts(ctx, this.env, { ring, onTask, before });
+    this.#parts = readThreadParts(ctx, this.env, { ring, onTask, before });
     if (before || this.#parts instanceof Error) return;
     // A run that was open at a crash resumes immediately, not only when the alarm fires.
     if (this.#runner.open.length > 0) ctx.waitUntil(Promise.resolve().then(() => this.#runner.next()));
@@ -128,7 +135,7 @@ export class ThreadObject extends Keyed implements rpc.ThreadRpc, LinkRpc {
   override async alarm(): Promise<void> {
     // An alarm that throws is dropped after six times.
     const isUnlocked = await this.unlocked();
-    if (isUnlocked && isLost(this.#parts)) return;
+    if (isUnlocked && isUnreadable(this.#parts)) return;
     if (!isUnlocked || this.#parts instanceof Error) return this.ctx.storage.setAlarm(Date.now() + NEWER_ALARM_MS);
     await onAlarm(this.#context, this.#runner, this.#outbox, (isDue) => this.#forget(isDue));
   }
@@ -152,8 +159,10 @@ export class ThreadObject extends Keyed implements rpc.ThreadRpc, LinkRpc {
     return record && !record.temporary?.until ? this.#shown(record, mostValues) : undefined;
   }
 
-  async standing(): Promise<types.Standing | undefined> {
-    return isKeyDestroyed(this.#parts) ? UNREAD : readStanding(this.#context.record, this.#runner.busy);
+  async summary(): Promise<types.ThreadSummary | undefined> {
+    return isKeyDestroyed(this.#parts)
+      ? UNREADABLE_SUMMARY
+      : readThreadSummary(this.#context.record, this.#runner.busy);
   }
 
   async title(): Promise<string | undefined> {
@@ -181,7 +190,7 @@ export class ThreadObject extends Keyed implements rpc.ThreadRpc, LinkRpc {
   }
 
   async removeIdle(): Promise<boolean> {
-    if (isKeyDestroyed(this.#parts)) return removeUnread(this.ctx, this.env).finally(() => this.#start());
+    if (isKeyDestroyed(this.#parts)) return removeUnreadable(this.ctx, this.env).finally(() => this.#start());
     return !this.#context.record || this.#forget();
   }
 
@@ -191,7 +200,7 @@ export class ThreadObject extends Keyed implements rpc.ThreadRpc, LinkRpc {
     return this.#shown(this.#existing(), LONG_STATE);
   }
 
-  async copyPage(from?: CopyPlace): Promise<rpc.CopyPage> {
+  async copyPage(from?: CopyCursor): Promise<rpc.CopyPage> {
     return copyPage(this.#context, from);
   }
 
@@ -251,7 +260,7 @@ export class ThreadObject extends Keyed implements rpc.ThreadRpc, LinkRpc {
   }
 
   async openRuns(most: number): Promise<types.OpenRun[]> {
-    if (isLost(this.#parts)) return [];
+    if (isUnreadable(this.#parts)) return [];
     const { thread_id } = this.#existing();
     return this.#runner.placed(listOpen(this.#runner.open, most, thread_id));
   }
@@ -263,7 +272,7 @@ export class ThreadObject extends Keyed implements rpc.ThreadRpc, LinkRpc {
   }
 
   async cancelMany(which: rpc.OpenRuns, action: types.CancelAction): Promise<number> {
-    if (isLost(this.#parts)) return 0;
+    if (isUnreadable(this.#parts)) return 0;
     const chosen = chooseOpen(this.#runner.open, which);
     for (const { id } of chosen) this.#runner.stop(id, action);
     return chosen.length;
@@ -282,7 +291,7 @@ export class ThreadObject extends Keyed implements rpc.ThreadRpc, LinkRpc {
   }
 
   async grant(runId: string, created: number, stopped: boolean): Promise<boolean> {
-    return !isLost(this.#parts) && this.#runner.grant(runId, created, stopped);
+    return !isUnreadable(this.#parts) && this.#runner.grant(runId, created, stopped);
   }
 
   async task(taskId: string): Promise<types.TaskView | undefined> {
@@ -323,8 +332,8 @@ export class ThreadObject extends Keyed implements rpc.ThreadRpc, LinkRpc {
     return run && (run.outcome.first_seq ?? this.#context.eventLog.visible + 1);
   }
 
-  async parked(): Promise<types.ParkedThread | undefined> {
-    return parkedThread(this.#context);
+  async waitingThread(): Promise<types.WaitingThread | undefined> {
+    return waitingThread(this.#context);
   }
 
   async state(query: rpc.StateQuery): Promise<types.ThreadState | undefined> {
@@ -344,12 +353,12 @@ export class ThreadObject extends Keyed implements rpc.ThreadRpc, LinkRpc {
     return written;
   }
 
-  async makeLink(link: NewLink): Promise<AnswerLink> {
+  async makeLink(link: NewLink): Promise<InterruptLink> {
     const { context, runner } = this.#opened();
     return makeLink(context, runner.open, link);
   }
 
-  async ownLink(interruptId: string, via: Via): Promise<AnswerLink | undefined> {
+  async ownLink(interruptId: string, via: ResponseChannel): Promise<InterruptLink | undefined> {
     const { context, runner } = this.#opened();
     return ownLink(context, runner.open, interruptId, via);
   }
@@ -363,26 +372,26 @@ export class ThreadObject extends Keyed implements rpc.ThreadRpc, LinkRpc {
     return removeLink(this.#opened().context, interruptId, linkId);
   }
 
-  async askedBy(linkId: string): Promise<Standing | undefined> {
+  async linkState(linkId: string): Promise<Standing | undefined> {
     const { context, runner } = this.#opened();
-    return findAsked(context, runner.open, linkId);
+    return findLinkState(context, runner.open, linkId);
   }
 
-  async answerLink(
+  async respondByLink(
     linkId: string,
-    given: GivenByLink,
+    given: ResponseByLink,
   ): Promise<Standing | { state: "accepted"; run_id: string } | undefined> {
     const { context, runner } = this.#opened();
     const accepted = { state: "accepted" as const, run_id: given.run_id };
     if (context.run(given.run_id)) return accepted;
-    const link = findAsked(context, runner.open, linkId)?.link;
+    const link = findLinkState(context, runner.open, linkId)?.link;
     const { run_id, answer, actor } = given;
     const resume = link && { [link.interrupt_id]: answer ?? null };
-    const asked = resume && findContinuing(context, { run_id, resume, actor });
+    const asked = resume && requestToResume(context, { run_id, resume, actor });
     const request = asked && (await withLimitsNow(context, asked));
     if (request) await refuseBroken(context, runner, request);
     // From here on nothing waits, so that no other answer comes in between.
-    const standing = findAsked(context, runner.open, linkId);
+    const standing = findLinkState(context, runner.open, linkId);
     if (standing?.state !== "waits") return standing;
     if (!request) return { state: "gone", link: standing.link };
     runner.create(request);
@@ -390,9 +399,9 @@ export class ThreadObject extends Keyed implements rpc.ThreadRpc, LinkRpc {
     return accepted;
   }
 
-  async answersTaken(interruptIds: string[]): Promise<Record<string, FirstAnswer>> {
+  async acceptedResponses(interruptIds: string[]): Promise<Record<string, AcceptedResponse>> {
     const { context } = this.#opened();
-    const found = interruptIds.map((id) => [id, firstAnswer(context, id)] as const);
+    const found = interruptIds.map((id) => [id, acceptedResponse(context, id)] as const);
     return Object.fromEntries(found.flatMap(([id, first]) => (first ? [[id, first] as const] : [])));
   }
 
@@ -417,7 +426,7 @@ export class ThreadObject extends Keyed implements rpc.ThreadRpc, LinkRpc {
     return this.#opened().sleepers;
   }
 
-  #openStream(run: StoredRun, options: rpc.RunStream): ReadableStream<Uint8Array> {
+  #openStream(run: RunRecord, options: rpc.RunStream): ReadableStream<Uint8Array> {
     const { tables, eventLog } = this.#context;
     // What this call has appended is not visible yet.
     const { query, framing } = runStream(tables, run, eventLog.seq, options);
@@ -470,7 +479,7 @@ export class ThreadObject extends Keyed implements rpc.ThreadRpc, LinkRpc {
     this.#start(outbox);
   }
 
-  #opened(): Parts {
+  #opened(): ThreadParts {
     if (this.#parts instanceof Error) throw this.#parts;
     return this.#parts;
   }
@@ -488,14 +497,14 @@ export class ThreadObject extends Keyed implements rpc.ThreadRpc, LinkRpc {
   }
 
   #existing(): ThreadRecord {
-    if (!this.#context.record) throw absentThread(this.#context.threadId);
+    if (!this.#context.record) throw threadNotFound(this.#context.threadId);
     return this.#context.record;
   }
 
   /** The record of a thread that may be changed. 404 for that of a stateless run: it is deleted soon after the run. */
   #changeable(): ThreadRecord {
     const record = this.#existing();
-    if (record.temporary) throw absentThread(this.#context.threadId);
+    if (record.temporary) throw threadNotFound(this.#context.threadId);
     return record;
   }
 

@@ -4,10 +4,10 @@ import type { ThreadContext } from "../context.ts";
 import { type ThreadRecord, restartTtl } from "../record.ts";
 import type { Json } from "../../lib/json.ts";
 import type { Emitter } from "../log/emit.ts";
-import { spentAfter } from "./spending.ts";
-import type { StoredRun } from "../run.ts";
+import { spendingAfter } from "./spending.ts";
+import type { RunRecord } from "../run.ts";
 import type { Interrupts, RunError, RunStatus, StopReason } from "../types.ts";
-import type { Refs } from "../log/values.ts";
+import type { ValueRefs } from "../log/values.ts";
 import { logError } from "../../lib/log.ts";
 import type { Tracer } from "../../runtime/tracer.ts";
 import { feedbackLinks, ownProject } from "../../traces/own-runs.ts";
@@ -48,46 +48,50 @@ const FOUND_MS = 60_000;
  */
 export function recordAfter(
   record: ThreadRecord,
-  run: StoredRun,
+  run: RunRecord,
   emitter: Emitter,
-  { open, reason, questions }: { open: boolean; reason?: StopReason; questions: Interrupts },
+  { open, reason, questions: interrupts }: { open: boolean; reason?: StopReason; questions: Interrupts },
 ): ThreadRecord {
   const now = Date.now();
   const { status, outcome } = run;
   const ran = outcome.attempt > 0 && reason !== "rollback" && !outcome.refusal;
   const failed = status === "error" || status === "timeout";
-  const asks = ran && record.temporary?.keep_questions && Object.keys(questions).length > 0;
+  const asks = ran && record.temporary?.keep_questions && Object.keys(interrupts).length > 0;
   return {
     ...record,
     updated: now,
     ...(ran && {
       stateUpdated: now,
       values: emitter.values ?? record.values,
-      interrupts: questions,
-      rest: failed ? "error" : emitter.interrupted || Object.keys(questions).length > 0 ? "interrupted" : "idle",
+      interrupts,
+      rest: failed ? "error" : emitter.interrupted || Object.keys(interrupts).length > 0 ? "interrupted" : "idle",
       error: outcome.error,
     }),
     compacted: compactLater(record, emitter.deltas, now),
     ...(record.temporary && !open && { temporary: asks ? undefined : endingAt(record.temporary, now) }),
     ttl: restartTtl(record.ttl),
-    ...(outcome.spent && { spent: spentAfter(record, run) }),
+    ...(outcome.spent && { spent: spendingAfter(record, run) }),
   };
 }
 
 /** What the run has asked, by task: of several questions of a nested graph LangGraph names one. `questions`: all that wait at its end. */
-export function askedAtEnd(raised: Interrupts, questions: Interrupts): Interrupts {
-  return Object.fromEntries(Object.entries(raised).map(([task, asked]) => [task, questions[task] ?? asked]));
+export function interruptsAtEnd(raised: Interrupts, interrupts: Interrupts): Interrupts {
+  return Object.fromEntries(Object.entries(raised).map(([task, asked]) => [task, interrupts[task] ?? asked]));
 }
 
 /**
  * The ids of the questions that the run answered and that wait again: it was stopped or rolled back, or its answer was not used. A
  * question that the run has asked itself is another one.
  */
-export function unusedBy(
-  { outcome: { answered = [] } }: StoredRun,
-  { questions, requested, reason }: { questions: Interrupts; requested: ReadonlySet<string>; reason?: StopReason },
+export function unusedByRun(
+  { outcome: { answered = [] } }: RunRecord,
+  {
+    questions: interrupts,
+    requested,
+    reason,
+  }: { questions: Interrupts; requested: ReadonlySet<string>; reason?: StopReason },
 ): string[] {
-  const waiting = Object.values(questions).flatMap((list) => list.flatMap(({ id }) => id ?? []));
+  const waiting = Object.values(interrupts).flatMap((list) => list.flatMap(({ id }) => id ?? []));
   const isAskedAgain = (id: string) => waiting.includes(id) && (reason !== undefined || !requested.has(id));
   return answered.filter((id) => reason === "rollback" || isAskedAgain(id));
 }
@@ -95,11 +99,11 @@ export function unusedBy(
 /** Emits a run's last events, and keeps the number of the last one. */
 export function emitEnd(
   emitter: Emitter,
-  { status, outcome, request }: StoredRun,
-  { questions, requested, reason, error, feedback, written }: End,
+  { status, outcome, request }: RunRecord,
+  { interrupts, requested, reason, error, feedback, written }: EndOfRun,
 ): void {
   if (written) emitter.emit("values", [], JSON.stringify({ $v: written }), { refs: true });
-  for (const { id = "", value } of Object.values(questions).flat()) {
+  for (const { id = "", value } of Object.values(interrupts).flat()) {
     // The answer was undone, or not used: readers of the log that saw it find the question again.
     if (!outcome.answered?.includes(id) || requested.has(id)) continue;
     emitter.emit("input.requested", [], JSON.stringify({ interrupt_id: id, payload: value }));
@@ -115,18 +119,18 @@ export function emitEnd(
 }
 
 /** How a run came to its end, besides its status. */
-export interface Ending {
+export interface RunEnding {
   /** Why it was stopped. */
   reason?: StopReason;
   error?: RunError;
   /** See feedback.ts. */
   feedback?: Record<string, string>;
   /** The values with what ended nodes have written, of a run that was stopped beside them. */
-  written?: Refs;
+  written?: ValueRefs;
 }
 
-interface End extends Ending {
-  questions: Interrupts;
+interface EndOfRun extends RunEnding {
+  interrupts: Interrupts;
   requested: ReadonlySet<string>;
 }
 
@@ -158,7 +162,7 @@ function describeEnd(
  */
 export async function listRunFeedback(
   { env, workspaceId, threadId }: ThreadContext,
-  run: StoredRun,
+  run: RunRecord,
   tracer: Tracer | undefined,
 ): Promise<Record<string, string> | undefined> {
   const { feedback_keys: keys = [], origin, langsmith_tracer } = run.request;

@@ -1,31 +1,31 @@
 /** One run of a graph, from its request to its outcome. */
 import type { BaseStore } from "@langchain/langgraph-checkpoint";
-import { onBehalf } from "../../http/loopback.ts";
+import { callAs } from "../../http/loopback.ts";
 import { command, drive } from "../../runtime/drive.ts";
-import { Guard } from "../../runtime/model-guard.ts";
+import { ModelGuard } from "../../runtime/model-guard.ts";
 import { Saver } from "../../runtime/saver.ts";
 import { errorBody } from "../../runtime/wire.ts";
 import { Tracer } from "../../runtime/tracer.ts";
 import { ownProject } from "../../traces/own-runs.ts";
-import { actingRun, actsFor } from "../../http/loopback.ts";
+import { principalOfRun, toCaller } from "../../http/loopback.ts";
 import type { Checkpoints } from "../checkpoints/checkpoints.ts";
 import type { Emitter } from "../log/emit.ts";
 import { pendingInterrupts } from "../record.ts";
 import type { RunError, RunStatus } from "../types.ts";
-import { budgetAnswers, graphQuestions } from "../interrupts/budget-resume.ts";
-import { isFork, questionsAt } from "./insert.ts";
-import type { Spending } from "./spending.ts";
+import { budgetResponses, graphInterrupts } from "../interrupts/budget-resume.ts";
+import { isFork, interruptsAt } from "./insert.ts";
+import type { RunSpending } from "./spending.ts";
 import { buildConfig, loadGraph, runIds, mergeMetadata, type RunOfThread } from "../state/graph.ts";
-import { describeWriter, isContinuing, isMigrated, migrateOnce, missingTo } from "../state/migrate.ts";
-import { answerAfterMigration, namedIn } from "../interrupts/resume.ts";
+import { describeWriter, isContinuing, isMigrated, migrateOnce, describeMissing } from "../state/migrate.ts";
+import { responseAfterMigration, interruptIdsIn } from "../interrupts/resume.ts";
 
-export interface Execution extends RunOfThread {
+export interface RunExecution extends RunOfThread {
   env: Env;
   checkpoints: Checkpoints;
   emitter: Emitter;
   store?: BaseStore;
   /** What counts the run's budgets, made when it begins; undefined when none applies. */
-  spending: () => Promise<Spending | undefined>;
+  spending: () => Promise<RunSpending | undefined>;
   /** Its reason is a StopReason. */
   signal: AbortSignal;
 }
@@ -33,27 +33,29 @@ export interface Execution extends RunOfThread {
 const RECURSION_LIMIT = 25;
 
 /** Runs the graph to its end, its pause, its error or its stop; never throws. */
-export async function execute(execution: Execution): Promise<{ status: RunStatus; error?: RunError; tracer?: Tracer }> {
+export async function execute(
+  execution: RunExecution,
+): Promise<{ status: RunStatus; error?: RunError; tracer?: Tracer }> {
   const tracer = createTracer(execution);
   return { ...(await endExecution(execution, tracer)), tracer };
 }
 
 /** The tracer of a run; undefined when the deployment does not trace its own runs. */
 export function createTracer(
-  execution: Pick<Execution, "env" | "run" | "thread"> & { signal?: AbortSignal },
+  execution: Pick<RunExecution, "env" | "run" | "thread"> & { signal?: AbortSignal },
 ): Tracer | undefined {
   const project = ownProject(execution.env, execution.run.request.langsmith_tracer?.project_name);
   return project === undefined ? undefined : new Tracer(mergeMetadata(execution), execution.signal);
 }
 
 async function endExecution(
-  execution: Execution,
+  execution: RunExecution,
   tracer: Tracer | undefined,
 ): Promise<{ status: RunStatus; error?: RunError }> {
   const { run, emitter, signal } = execution;
   try {
-    const behalf = actsFor(execution.env, execution.thread.workspace_id, actingRun(run));
-    await onBehalf(behalf, () => start(execution, tracer));
+    const caller = toCaller(execution.env, execution.thread.workspace_id, principalOfRun(run));
+    await callAs(caller, () => start(execution, tracer));
     return { status: emitter.interrupted ? "interrupted" : "success" };
   } catch (error) {
     if (!signal.aborted) return { status: "error", error: errorBody(error) };
@@ -64,11 +66,11 @@ async function endExecution(
   }
 }
 
-async function start(execution: Execution, tracer: Tracer | undefined): Promise<void> {
+async function start(execution: RunExecution, tracer: Tracer | undefined): Promise<void> {
   const { env, thread, run, checkpoints, emitter, store, signal } = execution;
   const { request } = run;
   const spending = await execution.spending();
-  const guard = spending && new Guard(spending, (callId) => tracer?.drop(callId));
+  const guard = spending && new ModelGuard(spending, (callId) => tracer?.drop(callId));
   const config = buildConfig(execution);
   const { context, metadata } = config;
   // After a crash, a run with a checkpoint continues from it. A run without one starts again.
@@ -117,13 +119,13 @@ async function start(execution: Execution, tracer: Tracer | undefined): Promise<
 }
 
 /** LangGraph ignores what waits at nodes that the graph does not have: the run would end as if nothing waited. */
-async function refuseToDrop(...[graph, place]: Parameters<typeof missingTo>): Promise<void> {
-  const missing = await missingTo(graph, place);
+async function refuseToDrop(...[graph, position]: Parameters<typeof describeMissing>): Promise<void> {
+  const missing = await describeMissing(graph, position);
   if (missing) throw Object.assign(new Error(missing), { name: "GraphChanged" });
 }
 
 /** Waits until all that the graph has spent is known. A budget that has ended it is its error, also when a node caught it. */
-async function countSpending(spending: Spending, driving: Promise<void>): Promise<void> {
+async function countSpending(spending: RunSpending, driving: Promise<void>): Promise<void> {
   const { signal } = spending.ended;
   try {
     await driving;
@@ -139,22 +141,22 @@ async function countSpending(spending: Spending, driving: Promise<void>): Promis
  * Names a checkpoint by its thread and the run that wrote it: a run writes one checkpoint a step, and an attempt that
  * repeats the step writes it under another id. A checkpoint of a state update has no run and keeps its id.
  */
-function findOrigin({ thread, run, checkpoints }: Execution, checkpointId: string): string {
+function findOrigin({ thread, run, checkpoints }: RunExecution, checkpointId: string): string {
   // With the durability "exit", the checkpoints of this run are not stored yet.
   const { run_id } = checkpoints.get("", checkpointId)?.metadata ?? { run_id: run.id };
   return `${thread.thread_id} ${typeof run_id === "string" ? run_id : checkpointId}`;
 }
 
-function input({ run, thread, checkpoints }: Execution): unknown {
+function input({ run, thread, checkpoints }: RunExecution): unknown {
   const { request } = run;
   if (!request.command) return request.input ?? null;
-  const { command: given } = budgetAnswers(run, thread);
+  const { command: given } = budgetResponses(run, thread);
   if (!given) return null;
   const { resume } = given;
   if (isMigrated(checkpoints) && resume != null)
-    return command({ ...given, resume: answerAfterMigration(resume, graphQuestions(thread)) });
-  const pending = isFork(run) ? questionsAt({ checkpoints }, request) : pendingInterrupts(thread);
-  if (resume == null || pending.length === 0 || namedIn(resume).length > 0) return command(given);
+    return command({ ...given, resume: responseAfterMigration(resume, graphInterrupts(thread)) });
+  const pending = isFork(run) ? interruptsAt({ checkpoints }, request) : pendingInterrupts(thread);
+  if (resume == null || pending.length === 0 || interruptIdsIn(resume).length > 0) return command(given);
   // LangGraph takes an answer such as `false` or "" for none, unless it is addressed. Where the attempt before came further, it would give
   // one that is not addressed to a later question.
   if (resume && run.outcome.attempt <= 1) return command(given);

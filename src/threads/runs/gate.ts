@@ -4,10 +4,10 @@
  */
 import { pickFacts, pausesFor, USUAL_PRIORITY } from "../../limits/flow/claim.ts";
 import { knownRules, peekRules } from "../../limits/flow/rpc.ts";
-import { type Answer, flowControl, type NewClaim } from "../../limits/flow/rpc.ts";
+import { type AcquireResult, flowControl, type NewSlotLease } from "../../limits/flow/rpc.ts";
 import { logError } from "../../lib/log.ts";
 import type { ThreadContext } from "../context.ts";
-import { type StoredRun, takesSlots } from "../run.ts";
+import { type RunRecord, takesSlots } from "../run.ts";
 import { collectFacts } from "./insert.ts";
 import type { Run } from "../types.ts";
 
@@ -16,7 +16,7 @@ const AGAIN_MS = { failed: 4_000, full: 30_000, waits: 600_000 };
 
 type State = "asking" | "waits" | "granted" | "failed";
 
-export class Gate {
+export class SlotGate {
   #runId: string | undefined;
   #state: State = "failed";
   /** When the thread claims again. */
@@ -29,7 +29,7 @@ export class Gate {
   ) {}
 
   /** Whether the run may begin. Claims its slots when it may not. */
-  opens(run: StoredRun): boolean {
+  opens(run: RunRecord): boolean {
     // A run that has begun has its slots until it ends.
     if (run.status === "running") return true;
     if (this.#runId !== run.id) this.#become(run.id, "failed", 0);
@@ -52,26 +52,26 @@ export class Gate {
   }
 
   /** When the thread claims again for a run that waits for the limiter's call. Undefined when it waits for none. */
-  waitsUntil(run: StoredRun | undefined): number | undefined {
+  waitsUntil(run: RunRecord | undefined): number | undefined {
     const waits = run?.status === "pending" && run.id === this.#runId && this.#state === "waits";
     return waits ? this.#again : undefined;
   }
 
   /** Runs of the thread; the one that waits for slots with its place. */
-  async placed<R extends Pick<Run, "run_id">>(waiting: StoredRun | undefined, runs: R[]): Promise<R[]> {
+  async placed<R extends Pick<Run, "run_id">>(waiting: RunRecord | undefined, runs: R[]): Promise<R[]> {
     const runId = waiting?.id;
     if (this.waitsUntil(waiting) === undefined || !runs.some(({ run_id }) => run_id === runId)) return runs;
     const { env, workspaceId, threadId } = this.context;
     try {
-      const place = await flowControl(env, workspaceId).place(runId as string);
-      return runs.map((run) => (run.run_id === runId ? { ...run, ...place } : run));
+      const position = await flowControl(env, workspaceId).position(runId as string);
+      return runs.map((run) => (run.run_id === runId ? { ...run, ...position } : run));
     } catch (error) {
       logError(error, { thread: threadId, while: "reading the place of a run that waits" });
       return runs;
     }
   }
 
-  async #ask(run: StoredRun): Promise<void> {
+  async #ask(run: RunRecord): Promise<void> {
     const { threadId } = this.context;
     const { id: runId } = run;
     this.#become(runId, "asking", 0);
@@ -89,7 +89,7 @@ export class Gate {
   }
 
   /** Claims the run's slots. A run without rules has some to claim where a rule pauses it that is newer than the run. */
-  async #claim(run: StoredRun): Promise<Answer> {
+  async #claim(run: RunRecord): Promise<AcquireResult> {
     const { env, workspaceId, threadId } = this.context;
     const facts = collectFacts(threadId, run.request);
     if (!takesSlots(run)) {
@@ -99,12 +99,12 @@ export class Gate {
     }
     const { id: runId, created, due, request } = run;
     const { flow = { priority: USUAL_PRIORITY, needs: [] } } = request;
-    const claim: NewClaim = { runId, threadId, created, due, ...flow, facts: pickFacts(facts) };
-    return flowControl(env, workspaceId).acquire(claim);
+    const lease: NewSlotLease = { runId, threadId, created, due, ...flow, facts: pickFacts(facts) };
+    return flowControl(env, workspaceId).acquire(lease);
   }
 
   /** Stores that the run claims, so that its end gives back what it gets. */
-  #keepClaimed(run: StoredRun): void {
+  #keepClaimed(run: RunRecord): void {
     const { eventLog, tables } = this.context;
     const outcome = { ...run.outcome, claimed: true as const };
     eventLog.commit(() => eventLog.due(() => tables.runs.set(run.id, run.status, JSON.stringify(outcome))));

@@ -1,20 +1,20 @@
 /** What a request for a run becomes: a new run in the queue and its thread's record, or the run that it repeats. */
 import { remoteProblem } from "../../lib/problem.ts";
-import { toFirstAnswer, firstAnswer, describeFirst } from "../interrupts/responses.ts";
-import { type FirstAnswer, absentThread } from "../types.ts";
+import { toAcceptedResponse, acceptedResponse, describeResponse } from "../interrupts/responses.ts";
+import { type AcceptedResponse, threadNotFound } from "../types.ts";
 import type { ThreadContext } from "../context.ts";
 import { namesLatest } from "../state/migrate.ts";
 import { QUEUE_LIMIT, withinMetadata } from "../limits.ts";
 import { newRecord, pendingInterrupts, type ThreadRecord } from "../record.ts";
 import type { RunRequest } from "../rpc.ts";
-import { isOpen, storedRun, type StoredRun, findTask, type Outcome, type Refusal } from "../run.ts";
+import { isOpen, toRunRecord, type RunRecord, findTask, type RunOutcome, type ResumeRefusal } from "../run.ts";
 import { isInFlight } from "./lists.ts";
-import { listAnswered, runThatAsked, checkStrictResume } from "../interrupts/resume.ts";
+import { listResumedInterrupts, runOfInterrupt, checkStrictResume } from "../interrupts/resume.ts";
 import { budgetsFor } from "../../limits/budgets/rpc.ts";
 import { knownBudgets } from "../../limits/budgets/rpc.ts";
 import { deployedBudgets } from "../../limits/budgets/rule.ts";
 import { deployedRules } from "../../limits/flow/rule.ts";
-import { flowFor, modelIn, type RunFacts } from "../../limits/flow/claim.ts";
+import { flowFor, modelIn, type FlowRunFacts } from "../../limits/flow/claim.ts";
 import { knownRules } from "../../limits/flow/rpc.ts";
 
 /**
@@ -29,14 +29,14 @@ const REPEAT_MS = 10_000;
  */
 export function repeatedRun(
   context: ThreadContext,
-  open: readonly StoredRun[],
+  open: readonly RunRecord[],
   { answers = [], fingerprint }: RunRequest,
-): StoredRun | undefined {
+): RunRecord | undefined {
   if (fingerprint === undefined) return undefined;
-  if (answers.length > 0 && areWaitedFor(answers, context, open)) return undefined;
+  if (answers.length > 0 && areWaiting(answers, context, open)) return undefined;
   const since = Date.now() - REPEAT_MS;
   for (const row of context.tables.runs.list(5, 0)) {
-    const run = storedRun(row);
+    const run = toRunRecord(row);
     if (run.request.fingerprint !== fingerprint) continue;
     return isOpen(run.status) || run.outcome.updated > since ? run : undefined;
   }
@@ -44,40 +44,50 @@ export function repeatedRun(
 }
 
 /** An interrupt accepts one answer, the first. 409 for a request that answers another one: it says which was the first. */
-export function checkAnswers(
+export function checkResponses(
   context: ThreadContext,
-  open: readonly StoredRun[],
+  open: readonly RunRecord[],
   { answers = [] }: Pick<RunRequest, "answers">,
 ): void {
-  if (areWaitedFor(answers, context, open)) return;
-  const first = answers.map((id) => answerTo(context, open, id)).find((one) => one !== undefined);
+  if (areWaiting(answers, context, open)) return;
+  const first = answers.map((id) => responseTo(context, open, id)).find((one) => one !== undefined);
   const said = "The interrupt does not wait for an answer, or has been given one.";
-  throw remoteProblem(409, first ? `${said} ${describeFirst(first)}` : said);
+  throw remoteProblem(409, first ? `${said} ${describeResponse(first)}` : said);
 }
 
 /** The answer that the interrupt has taken: of an open run, or kept. */
-export function answerTo(context: ThreadContext, open: readonly StoredRun[], id: string): FirstAnswer | undefined {
-  const run = findTaker(context, open, id);
-  return run ? toFirstAnswer(run) : firstAnswer(context, id);
+export function responseTo(
+  context: ThreadContext,
+  open: readonly RunRecord[],
+  id: string,
+): AcceptedResponse | undefined {
+  const run = findRunThatResumes(context, open, id);
+  return run ? toAcceptedResponse(run) : acceptedResponse(context, id);
 }
 
 /** The open run that answers the pending interrupt. */
-export function findTaker(context: ThreadContext, open: readonly StoredRun[], id: string): StoredRun | undefined {
+export function findRunThatResumes(
+  context: ThreadContext,
+  open: readonly RunRecord[],
+  id: string,
+): RunRecord | undefined {
   const asked = pendingInterrupts(context.record);
   return open.find((run) => {
     if (!isInFlight(run)) return false;
     if (run.status === "running") return run.outcome.answered?.includes(id);
-    return namesLatest(context.checkpoints, run.request.checkpoint) && listAnswered(run.request, asked).includes(id);
+    return (
+      namesLatest(context.checkpoints, run.request.checkpoint) && listResumedInterrupts(run.request, asked).includes(id)
+    );
   });
 }
 
-function areWaitedFor(answers: string[], context: ThreadContext, open: readonly StoredRun[]): boolean {
+function areWaiting(answers: string[], context: ThreadContext, open: readonly RunRecord[]): boolean {
   const pending = pendingInterrupts(context.record);
-  return answers.every((id) => pending.includes(id) && !findTaker(context, open, id));
+  return answers.every((id) => pending.includes(id) && !findRunThatResumes(context, open, id));
 }
 
 /** A run that waits behind the open ones. `size`: characters of the request as JSON. 429 when the queue is full. */
-export function newRun(open: readonly StoredRun[], request: RunRequest, size: number): StoredRun {
+export function newRun(open: readonly RunRecord[], request: RunRequest, size: number): RunRecord {
   if (open.length > 0 && open.reduce((sum, run) => sum + run.size, size) > QUEUE_LIMIT)
     throw remoteProblem(429, "The runs that wait on this thread are too large together. Wait until some have ended.");
   const now = Date.now();
@@ -99,7 +109,7 @@ export function newRun(open: readonly StoredRun[], request: RunRequest, size: nu
  * the thread of a stateless run: it is deleted soon after that run's end.
  */
 export function threadFor(context: ThreadContext, request: RunRequest): ThreadRecord {
-  if (context.record?.temporary) throw absentThread(context.threadId);
+  if (context.record?.temporary) throw threadNotFound(context.threadId);
   const record = withAssistant(context.record ?? newThread(context, request), request);
   if (record !== context.record) withinMetadata(record.metadata);
   return { ...record, updated: Date.now() };
@@ -109,7 +119,7 @@ export function threadFor(context: ThreadContext, request: RunRequest): ThreadRe
  * The record as its open runs have changed it since its row was written: they write it when they end. Clocks of
  * machines differ, but a record without a graph has not been written since.
  */
-export function withAssistants(record: ThreadRecord, open: readonly StoredRun[]): ThreadRecord {
+export function withAssistants(record: ThreadRecord, open: readonly RunRecord[]): ThreadRecord {
   const { updated, metadata } = record;
   const unwritten = open.filter(({ created }) => created >= updated || metadata.graph_id === undefined);
   return unwritten
@@ -124,7 +134,7 @@ function withAssistant(record: ThreadRecord, { graph_id, assistant_id }: RunRequ
 }
 
 function newThread({ workspaceId, threadId }: ThreadContext, request: RunRequest): ThreadRecord {
-  if (request.if_not_exists !== "create") throw absentThread(threadId);
+  if (request.if_not_exists !== "create") throw threadNotFound(threadId);
   const record = newRecord(workspaceId, threadId, { ...request.metadata });
   const { temporary, keep_until, keep_questions } = request;
   if (!temporary) return record;
@@ -136,16 +146,16 @@ function newThread({ workspaceId, threadId }: ThreadContext, request: RunRequest
  * The events that say that a run begins share a row with its first step. Those of a task are written before its webhook is
  * called, which shows its status.
  */
-export const chooseWrite = (run: StoredRun) => (findTask(run) === undefined ? "gathered" : "written");
+export const chooseWrite = (run: RunRecord) => (findTask(run) === undefined ? "gathered" : "written");
 
 // From where a run continues, and what it answers there: at the latest checkpoint, or at one of the past.
 
 /** Whether a run that has begun continues from a checkpoint of the past. */
-export const isFork = ({ request, outcome }: Pick<StoredRun, "request" | "outcome">): boolean =>
+export const isFork = ({ request, outcome }: Pick<RunRecord, "request" | "outcome">): boolean =>
   request.checkpoint !== undefined && !outcome.at_latest;
 
 /** The checkpoint of the past from which a run continues. */
-export const forkedFrom = (run: Pick<StoredRun, "request" | "outcome">): string | undefined =>
+export const forkedFrom = (run: Pick<RunRecord, "request" | "outcome">): string | undefined =>
   isFork(run) ? (run.request.checkpoint?.checkpoint_id ?? undefined) : undefined;
 
 /**
@@ -154,23 +164,23 @@ export const forkedFrom = (run: Pick<StoredRun, "request" | "outcome">): string 
  */
 export function checkContinuation(
   context: ThreadContext,
-  { request, outcome }: StoredRun,
+  { request, outcome }: RunRecord,
   seen: boolean,
-): Pick<Outcome, "at_latest" | "task_id"> & { refusal?: Refusal; answered: string[] } {
+): Pick<RunOutcome, "at_latest" | "task_id"> & { refusal?: ResumeRefusal; answered: string[] } {
   const isLatest = outcome.at_latest ?? namesLatest(context.checkpoints, request.checkpoint);
-  if (!isLatest) return { answered: seen ? [] : listAnswered(request, questionsAt(context, request)) };
+  if (!isLatest) return { answered: seen ? [] : listResumedInterrupts(request, interruptsAt(context, request)) };
   const pending = pendingInterrupts(context.record);
   const refusal = checkStrictResume(request, pending);
-  const answered = seen || refusal ? [] : listAnswered(request, pending);
-  const task_id = request.task ? undefined : taskThatAsked(context, answered);
+  const answered = seen || refusal ? [] : listResumedInterrupts(request, pending);
+  const task_id = request.task ? undefined : taskOfInterrupt(context, answered);
   return { refusal, answered, ...(request.checkpoint && { at_latest: true }), ...(task_id && { task_id }) };
 }
 
 /** The task whose question the run answers. The run joins it, through whichever channel the answer came. */
-function taskThatAsked(context: ThreadContext, answered: string[]): string | undefined {
+function taskOfInterrupt(context: ThreadContext, answered: string[]): string | undefined {
   if (answered.length === 0 || !context.tables.hasTasks()) return undefined;
   for (const id of answered) {
-    const asking = runThatAsked(context, id);
+    const asking = runOfInterrupt(context, id);
     const task = asking && findTask(asking);
     if (task !== undefined) return task;
   }
@@ -178,9 +188,12 @@ function taskThatAsked(context: ThreadContext, answered: string[]): string | und
 }
 
 /** The ids of the questions that wait at the checkpoint that a request names. */
-export function questionsAt({ checkpoints }: Pick<ThreadContext, "checkpoints">, { checkpoint }: RunRequest): string[] {
-  const questions = Object.values(checkpoints.questions(checkpoint?.checkpoint_id ?? undefined));
-  return questions.flat().flatMap(({ id }) => id ?? []);
+export function interruptsAt(
+  { checkpoints }: Pick<ThreadContext, "checkpoints">,
+  { checkpoint }: RunRequest,
+): string[] {
+  const interrupts = Object.values(checkpoints.interrupts(checkpoint?.checkpoint_id ?? undefined));
+  return interrupts.flat().flatMap(({ id }) => id ?? []);
 }
 
 // The rules of flow control and the budgets that are in force now, for a run that the thread makes itself.
@@ -200,7 +213,7 @@ export async function withLimitsNow(
 }
 
 /** What rules read of the run, from its request. */
-export function collectFacts(threadId: string, request: RunRequest): RunFacts {
+export function collectFacts(threadId: string, request: RunRequest): FlowRunFacts {
   const { assistant_id, graph_id, assistant, config, context, configurable, metadata } = request;
   const user = configurable?.langgraph_auth_user_id;
   return {

@@ -1,9 +1,9 @@
 /** Lists of a thread's runs. */
 import { remoteProblem } from "../../lib/problem.ts";
 import type { ThreadContext } from "../context.ts";
-import { ANSWER_LIMIT } from "../limits.ts";
+import { RESPONSE_LIMIT } from "../limits.ts";
 import type { OpenRuns, RunsQuery } from "../rpc.ts";
-import { storedRun, type StoredRun, toWireRun, type Outcome } from "../run.ts";
+import { toRunRecord, type RunRecord, toWireRun, type RunOutcome } from "../run.ts";
 import type { OpenRun, Run } from "../types.ts";
 
 /** Runs on the wire, newest first; 413 when they are too large for one answer. */
@@ -12,15 +12,15 @@ export function listRuns({ tables, threadId }: ThreadContext, { limit, offset, s
   let size = 0;
   for (const row of tables.runs.list(limit, offset, status)) {
     size += row.request.length;
-    if (size > ANSWER_LIMIT)
+    if (size > RESPONSE_LIMIT)
       throw remoteProblem(413, "The inputs of these runs are too large for one answer. Request fewer runs with limit.");
-    runs.push(toWireRun(storedRun(row), threadId));
+    runs.push(toWireRun(toRunRecord(row), threadId));
   }
   return runs;
 }
 
 /** The first `most` open runs on the wire, without what they were given. */
-export function listOpen(open: readonly StoredRun[], most: number, threadId: string): OpenRun[] {
+export function listOpen(open: readonly RunRecord[], most: number, threadId: string): OpenRun[] {
   return open.slice(0, most).map((run) => {
     const { kwargs: _kwargs, ...shown } = toWireRun(run, threadId);
     return { ...shown, attempt: run.outcome.attempt };
@@ -28,7 +28,7 @@ export function listOpen(open: readonly StoredRun[], most: number, threadId: str
 }
 
 /** The open runs with one of these ids, or with this status. */
-export function chooseOpen(open: readonly StoredRun[], which: OpenRuns): StoredRun[] {
+export function chooseOpen(open: readonly RunRecord[], which: OpenRuns): RunRecord[] {
   const { runIds, status, createdBefore = Infinity } = which;
   return open.filter(
     (run) => run.created < createdBefore && (runIds?.includes(run.id) ?? (status === "all" || status === run.status)),
@@ -38,16 +38,16 @@ export function chooseOpen(open: readonly StoredRun[], which: OpenRuns): StoredR
 // The order of a thread's open runs: the running one, then those that wait, by when they are due.
 
 /** Open runs in the order in which they run. The sort is stable: of runs that are due together, the earlier one is first. */
-export function orderRuns(open: readonly StoredRun[]): StoredRun[] {
-  return open.toSorted((a, b) => place(a) - place(b) || a.created - b.created);
+export function orderRuns(open: readonly RunRecord[]): RunRecord[] {
+  return open.toSorted((a, b) => queueOrder(a) - queueOrder(b) || a.created - b.created);
 }
 
 /** Whether the run is running, or waits and may begin. A run that is not due yet (`after_seconds`) is not in flight. */
-export function isInFlight({ status, due }: StoredRun, now = Date.now()): boolean {
+export function isInFlight({ status, due }: RunRecord, now = Date.now()): boolean {
   return status === "running" || due <= now;
 }
 
-const place = ({ status, due }: StoredRun): number => (status === "running" ? 0 : due);
+const queueOrder = ({ status, due }: RunRecord): number => (status === "running" ? 0 : due);
 
 // What a client that waits for a run gets.
 
@@ -55,7 +55,7 @@ const place = ({ status, due }: StoredRun): number => (status === "running" ? 0 
  * The body of `/wait` and `/join` as JSON: the run's final values, with `__interrupt__` where it paused, or `__error__`. The
  * state is long, so it is not read to be written again.
  */
-export function readResult({ record, values }: ThreadContext, outcome: Outcome | undefined): string {
+export function readResult({ record, values }: ThreadContext, outcome: RunOutcome | undefined): string {
   if (!outcome) return "{}";
   const { interrupts = {}, error } = outcome;
   if (error) return JSON.stringify({ __error__: error });

@@ -1,19 +1,25 @@
 /** Carries out the side effects that the transactions of a thread have queued, each at least once. */
-import { type Call, CALL_OF, packCall, sendOrDrop, unpackCall } from "../../deliveries/send.ts";
+import {
+  type Delivery,
+  DELIVERY_KINDS,
+  packDelivery,
+  sendOrDropDelivery,
+  unpackDelivery,
+} from "../../deliveries/send.ts";
 import { readOwnPath } from "../../deliveries/receiver.ts";
-import { actingRun } from "../../http/loopback.ts";
+import { principalOfRun } from "../../http/loopback.ts";
 import type { Json } from "../../lib/json.ts";
-import type { AskedByCall } from "../types.ts";
+import type { InterruptsOfDelivery } from "../types.ts";
 import type { ThreadContext } from "../context.ts";
-import { type StoredRun, toWireRun, takesSlots } from "../run.ts";
+import { type RunRecord, toWireRun, takesSlots } from "../run.ts";
 import { type EndedRun, flowControl } from "../../limits/flow/rpc.ts";
 import { toProblem } from "../../lib/problem.ts";
 import { storeOwnRuns, ownProject } from "../../traces/own-runs.ts";
-import { auditAnswer } from "../interrupts/responses.ts";
+import { auditResponse } from "../interrupts/responses.ts";
 import type { OutboxRow } from "../store/outbox.ts";
 import { sendReports, queueReports } from "./spending.ts";
 import { logError } from "../../lib/log.ts";
-import type { RootFacts, RunFacts, TraceEnd, Tracer } from "../../runtime/tracer.ts";
+import type { RootFacts, TracedRunFacts, TraceEnd, Tracer } from "../../runtime/tracer.ts";
 import { derivedUsage } from "../../limits/prices/usage.ts";
 import { queueTaskEffects } from "./tasks.ts";
 
@@ -36,12 +42,12 @@ export interface TaskEffect {
  * What a change of a task leads to: with a hook, the call of its receiver, unless a later effect overtakes it. Called at
  * least once for each change.
  */
-export type OnTask = (env: Env, effect: TaskEffect) => Promise<Call<AskedByCall> | undefined>;
+export type OnTask = (env: Env, effect: TaskEffect) => Promise<Delivery<InterruptsOfDelivery> | undefined>;
 
 // The webhook of a run.
 
 /** What the outbox keeps of a webhook while its run exists. */
-export interface Delivery {
+export interface QueuedWebhook {
   run_id: string;
   url: string;
   /** The path of the project's `app` that is called in place of the address. */
@@ -51,26 +57,26 @@ export interface Delivery {
 }
 
 /** The questions of a run that asks: as the payload has them, and what an answer of the receiver is for. */
-export interface Questions {
+export interface WebhookInterrupts {
   interrupts: Json[];
-  asked: AskedByCall;
+  asked: InterruptsOfDelivery;
 }
 
 /** Queues the call of a run's webhook. Called inside the transaction that ends the run. */
-export function queueWebhook(context: ThreadContext, run: StoredRun, url: string): void {
-  const given: Delivery = { run_id: run.id, url, path: readOwnPath(run.request), delivery: crypto.randomUUID() };
+export function queueWebhook(context: ThreadContext, run: RunRecord, url: string): void {
+  const given: QueuedWebhook = { run_id: run.id, url, path: readOwnPath(run.request), delivery: crypto.randomUUID() };
   // The same transaction deletes a run that is rolled back.
   if (run.outcome.stopped !== "rollback") context.tables.outbox.add("webhook", JSON.stringify(given));
-  else context.tables.outbox.add(CALL_OF.webhook as string, packCall(webhookCall(context, run, given)));
+  else context.tables.outbox.add(DELIVERY_KINDS.webhook as string, packDelivery(webhookDelivery(context, run, given)));
 }
 
 /** What the webhook of a run that has ended sends. */
-export function webhookCall(
+export function webhookDelivery(
   { workspaceId, threadId, values }: ThreadContext,
-  run: StoredRun,
-  { url, path, delivery = run.id }: Delivery,
-  questions?: Questions,
-): Call<AskedByCall> {
+  run: RunRecord,
+  { url, path, delivery = run.id }: QueuedWebhook,
+  interrupts?: WebhookInterrupts,
+): Delivery<InterruptsOfDelivery> {
   const { error, stopped, updated, values: refs } = run.outcome;
   const head = JSON.stringify({
     ...toWireRun(run, threadId),
@@ -79,14 +85,14 @@ export function webhookCall(
     run_started_at: new Date(run.due).toISOString(),
     run_ended_at: new Date(updated).toISOString(),
     ...(error && { error }),
-    ...(questions && { interrupts: questions.interrupts }),
+    ...(interrupts && { interrupts: interrupts.interrupts }),
   });
   // The state of a run that was rolled back is deleted with it.
   const state = refs && stopped !== "rollback" ? values.flatAll(refs) : "{}";
   const body = `${head.slice(0, -1)},"values":${state}}`;
-  const own = path === undefined ? undefined : { path, by: actingRun(run) };
+  const own = path === undefined ? undefined : { path, by: principalOfRun(run) };
   const call = { url, own, delivery, headers: { "content-type": "application/json" }, body, stamp: "webhook_sent_at" };
-  return questions && questions.asked.links.length > 0 ? { ...call, asked: questions.asked } : call;
+  return interrupts && interrupts.asked.links.length > 0 ? { ...call, asked: interrupts.asked } : call;
 }
 
 /**
@@ -102,9 +108,9 @@ type Lane = readonly string[];
 /** Effects that are carried out together. Calls are carried out one at a time: each may have megabytes. */
 const TOGETHER = 8;
 
-export interface OnQuestions {
-  askedBy(run: StoredRun): Promise<Questions | undefined>;
-  take(asked: AskedByCall, answer: string): Promise<void>;
+export interface WebhookHooks {
+  interruptsOf(run: RunRecord): Promise<WebhookInterrupts | undefined>;
+  respond(asked: InterruptsOfDelivery, answer: string): Promise<void>;
 }
 
 export class Outbox {
@@ -113,7 +119,7 @@ export class Outbox {
   /** What was carried out after the thread had been deleted. It has a row, which the next outbox removes. */
   readonly #delivered: Set<string>;
   /** What webhooks say about questions, and what becomes of an answer; set when the thread's runs are there. */
-  questions: OnQuestions | undefined;
+  webhookHooks: WebhookHooks | undefined;
 
   /**
    * `onTask`: what a change of a task leads to. `before`: the outbox of the thread that this object had until now. What it
@@ -156,15 +162,15 @@ export class Outbox {
       const { id, kind } = row;
       const call = await this.#callOf(row);
       if (!tables.outbox.holds(row)) continue;
-      if (call) tables.transaction(() => tables.outbox.replace(id, CALL_OF[kind] as string, packCall(call)));
+      if (call) tables.transaction(() => tables.outbox.replace(id, DELIVERY_KINDS[kind] as string, packDelivery(call)));
       else tables.outbox.remove(id);
     }
   }
 
   #unsealed(runId?: string): OutboxRow | undefined {
     const belongsToRun = ({ body }: OutboxRow) =>
-      runId === undefined || (JSON.parse(body) as Delivery).run_id === runId;
-    return this.context.tables.outbox.find(Object.keys(CALL_OF), belongsToRun);
+      runId === undefined || (JSON.parse(body) as QueuedWebhook).run_id === runId;
+    return this.context.tables.outbox.find(Object.keys(DELIVERY_KINDS), belongsToRun);
   }
 
   async #inTurn(lane: Lane): Promise<void> {
@@ -200,7 +206,7 @@ export class Outbox {
         return outbox.remove(row.id);
       }
       if (row.kind === "answered") {
-        await auditAnswer(this.context, row.body);
+        await auditResponse(this.context, row.body);
         return outbox.remove(row.id);
       }
       const call = await this.#callOf(row);
@@ -229,22 +235,22 @@ export class Outbox {
     await flowControl(env, workspaceId).release(run_id, created, tokens);
   }
 
-  async #send(call: Call<AskedByCall>): Promise<void> {
+  async #send(call: Delivery<InterruptsOfDelivery>): Promise<void> {
     const { env, workspaceId } = this.context;
-    const answer = this.#delivered.delete(call.delivery) ? undefined : await sendOrDrop(env, workspaceId, call);
+    const answer = this.#delivered.delete(call.delivery) ? undefined : await sendOrDropDelivery(env, workspaceId, call);
     if (this.context.gone) this.#delivered.add(call.delivery);
-    else if (answer !== undefined && call.asked) await this.questions?.take(call.asked, answer);
+    else if (answer !== undefined && call.asked) await this.webhookHooks?.respond(call.asked, answer);
   }
 
   /** The call that the effect leads to. Undefined when it leads to none, or has been carried out. */
-  async #callOf({ kind, body }: OutboxRow): Promise<Call<AskedByCall> | undefined> {
+  async #callOf({ kind, body }: OutboxRow): Promise<Delivery<InterruptsOfDelivery> | undefined> {
     const { env, workspaceId, threadId } = this.context;
     if (kind === "webhook") {
-      const delivery = JSON.parse(body) as Delivery;
+      const delivery = JSON.parse(body) as QueuedWebhook;
       const run = this.context.run(delivery.run_id);
-      return run && webhookCall(this.context, run, delivery, await this.questions?.askedBy(run));
+      return run && webhookDelivery(this.context, run, delivery, await this.webhookHooks?.interruptsOf(run));
     }
-    if (kind !== "task" && kind !== "task-hook") return unpackCall<AskedByCall>(body);
+    if (kind !== "task" && kind !== "task-hook") return unpackDelivery<InterruptsOfDelivery>(body);
     const effect = JSON.parse(body) as Pick<TaskEffect, "task_id" | "run_id" | "began" | "hook">;
     return this.onTask(env, { workspaceId, threadId, ...effect });
   }
@@ -270,7 +276,7 @@ const TRACE_ROW = 400_000;
 const TRACE_IN_THREAD = 100_000;
 
 /** Queues what a run's end brings about. Called inside the transaction that ends it, before that writes the thread's row. */
-export function queueSideEffects(context: ThreadContext, run: StoredRun, tracer?: Tracer): void {
+export function queueSideEffects(context: ThreadContext, run: RunRecord, tracer?: Tracer): void {
   const { webhook } = run.request;
   const end = tracer && buildTraceEnd(context, run);
   if (end) queueTrace(context, end, tracer);
@@ -282,7 +288,7 @@ export function queueSideEffects(context: ThreadContext, run: StoredRun, tracer?
 }
 
 /** Queues the return of a run's slots, with the tokens that its trace counts. */
-function queueSlots({ tables }: ThreadContext, { id, created }: StoredRun, tracer?: Tracer): void {
+function queueSlots({ tables }: ThreadContext, { id, created }: RunRecord, tracer?: Tracer): void {
   const counts = tracer?.modelOutputs.map((outputs) => derivedUsage(outputs)?.total_tokens ?? 0) ?? [];
   const ended: EndedRun = { run_id: id, created, tokens: counts.reduce((sum, count) => sum + count, 0) };
   tables.outbox.add("slots", JSON.stringify(ended));
@@ -322,7 +328,7 @@ function buildTraceTexts(threadId: string, end: TraceEnd, tracer: Tracer): strin
 }
 
 /** What the trace says of the run; undefined where traces are off. */
-function buildTraceEnd({ env }: ThreadContext, run: StoredRun): TraceEnd | undefined {
+function buildTraceEnd({ env }: ThreadContext, run: RunRecord): TraceEnd | undefined {
   const { langsmith_tracer: wanted } = run.request;
   const project = ownProject(env, wanted?.project_name);
   if (project === undefined) return undefined;
@@ -331,11 +337,11 @@ function buildTraceEnd({ env }: ThreadContext, run: StoredRun): TraceEnd | undef
   return { run: runFacts(run), root: rootFacts(run), project, error, referenceExampleId: wanted?.example_id };
 }
 
-function rootFacts({ id, request, due, outcome: { began = due } }: StoredRun): RootFacts {
+function rootFacts({ id, request, due, outcome: { began = due } }: RunRecord): RootFacts {
   return { id, name: request.graph_id, inputs: request.input, began };
 }
 
-function runFacts({ status, due, outcome: { began = due, first_event, updated } }: StoredRun): RunFacts {
+function runFacts({ status, due, outcome: { began = due, first_event, updated } }: RunRecord): TracedRunFacts {
   return {
     status,
     queued_ms: began - due,

@@ -4,11 +4,11 @@
  */
 import type { RunError, CancelAction, Run, RunStatus, StopReason } from "../types.ts";
 import {
-  type Outcome,
+  type RunOutcome,
   busy,
-  type Refusal,
-  storedRun,
-  type StoredRun,
+  type ResumeRefusal,
+  toRunRecord,
+  type RunRecord,
   readStrategy,
   takesSlots,
   transition,
@@ -19,15 +19,15 @@ import { remoteProblem } from "../../lib/problem.ts";
 import type { Tracer } from "../../runtime/tracer.ts";
 import { execute, createTracer } from "./execute.ts";
 import { readSpending } from "./spending.ts";
-import { Gate } from "./gate.ts";
-import { listRunFeedback, askedAtEnd, emitEnd, type Ending, recordAfter, unusedBy } from "./ending.ts";
-import { recordAnswers, describeTaken, undoAnswers } from "../interrupts/responses.ts";
+import { SlotGate } from "./gate.ts";
+import { listRunFeedback, interruptsAtEnd, emitEnd, type RunEnding, recordAfter, unusedByRun } from "./ending.ts";
+import { recordResponses, describeAccepted, undoResponses } from "../interrupts/responses.ts";
 import { type Outbox, queueSideEffects } from "./outbox.ts";
 import type { ThreadContext } from "../context.ts";
 import {
   checkContinuation,
   forkedFrom,
-  checkAnswers,
+  checkResponses,
   chooseWrite,
   newRun,
   repeatedRun,
@@ -51,27 +51,30 @@ import { removeRun } from "../state/prune.ts";
 const RUN_TIMEOUT = 3_600;
 const MAX_ATTEMPTS = 3;
 /** Milliseconds that a timer takes at most. */
-const LONGEST_TIMER = 2 ** 31 - 1;
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Whether a run whose process stopped has no attempts left. */
-export function attemptsSpent(env: Env, outcome: Outcome, prior: PriorAttempt): boolean {
+export function attemptsSpent(env: Env, outcome: RunOutcome, prior: PriorAttempt): boolean {
   return countDeaths(outcome, prior) >= Number(env.RUN_MAX_ATTEMPTS ?? MAX_ATTEMPTS);
 }
 
 /** The part of the outcome for the attempt that begins. `prior` is set from the second attempt on. */
-export function countAttempt(outcome: Outcome, prior?: PriorAttempt): Pick<Outcome, "attempt" | "deaths" | "finished"> {
+export function countAttempt(
+  outcome: RunOutcome,
+  prior?: PriorAttempt,
+): Pick<RunOutcome, "attempt" | "deaths" | "finished"> {
   const attempt = outcome.attempt + 1;
   return prior ? { attempt, deaths: countDeaths(outcome, prior), finished: prior.finished.size } : { attempt };
 }
 
 /** Milliseconds that the run has left; they count from its first attempt. */
-export function timeLeft(env: Env, { began = Date.now() }: Outcome): number {
+export function timeLeft(env: Env, { began = Date.now() }: RunOutcome): number {
   const seconds = Number(env.RUN_TIMEOUT_SECONDS ?? RUN_TIMEOUT);
-  return Math.min(Math.max(0, began + seconds * 1000 - Date.now()), LONGEST_TIMER);
+  return Math.min(Math.max(0, began + seconds * 1000 - Date.now()), MAX_TIMER_MS);
 }
 
 /** The error of a run that is not started again. */
-export function diedError(outcome: Outcome, prior: PriorAttempt): RunError {
+export function diedError(outcome: RunOutcome, prior: PriorAttempt): RunError {
   const names = [...new Set(prior.inFlight)].map((name) => `"${name}"`).join(", ");
   const where = names ? `while ${names} was running` : "before a node began";
   return {
@@ -81,7 +84,7 @@ export function diedError(outcome: Outcome, prior: PriorAttempt): RunError {
 }
 
 /** How often in a row the process has stopped without another finished task of the run, including the last time. */
-function countDeaths({ finished = -1, deaths = 0 }: Outcome, prior: PriorAttempt): number {
+function countDeaths({ finished = -1, deaths = 0 }: RunOutcome, prior: PriorAttempt): number {
   return prior.finished.size > finished ? 1 : deaths + 1;
 }
 
@@ -89,13 +92,13 @@ function countDeaths({ finished = -1, deaths = 0 }: Outcome, prior: PriorAttempt
 const TOKEN_WRITES = { sync: "first", async: "soon", exit: "late" } as const;
 
 interface Active {
-  run: StoredRun;
+  run: RunRecord;
   stop: AbortController;
 }
 
 export class Runner {
   /** Pending and running, in the order they will run. */
-  #open: StoredRun[];
+  #open: RunRecord[];
   #active: Active | undefined;
   #waiters = new Map<string, (() => void)[]>();
   /** Ended, but its end is not yet published. */
@@ -103,16 +106,16 @@ export class Runner {
   /** How many changes of the state exclude runs, and the end of the last one. */
   #held = 0;
   #exclusive: Promise<unknown> = Promise.resolve();
-  readonly #gate: Gate;
+  readonly #gate: SlotGate;
 
   constructor(
     private readonly context: ThreadContext,
     private readonly outbox: Outbox,
     private readonly arm: () => void,
   ) {
-    this.#open = orderRuns(context.tables.runs.open().map(storedRun));
+    this.#open = orderRuns(context.tables.runs.open().map(toRunRecord));
     if (context.record) context.record = withAssistants(context.record, this.#open);
-    this.#gate = new Gate(context, () => {
+    this.#gate = new SlotGate(context, () => {
       this.#continue();
       // Readers of a run that waits may let the object rest.
       context.eventLog.notify();
@@ -120,7 +123,7 @@ export class Runner {
     if (this.#open.some(({ status }) => status === "running")) context.eventLog.skipUnwritten();
   }
 
-  get open(): readonly StoredRun[] {
+  get open(): readonly RunRecord[] {
     return this.#open;
   }
 
@@ -148,10 +151,10 @@ export class Runner {
   }
 
   /** Inserts the run by its multitask strategy, and starts it when it is its turn. `isRead`: its caller reads its stream. */
-  create(request: RunRequest, isRead = false): StoredRun {
+  create(request: RunRequest, isRead = false): RunRecord {
     const known = this.context.run(request.run_id) ?? repeatedRun(this.context, this.open, request);
     if (known) return known;
-    if (!request.strict_resume) checkAnswers(this.context, this.open, request);
+    if (!request.strict_resume) checkResponses(this.context, this.open, request);
     const strategy = readStrategy(request);
     const record = threadFor(this.context, request);
     if (strategy === "reject" && this.open.length > 0) throw busy();
@@ -170,7 +173,7 @@ export class Runner {
         joinTask(this.context, request);
         if (!starts) return;
         queueTaskBegin(this.context, made);
-        recordAnswers(this.context, made);
+        recordResponses(this.context, made);
       });
       return made;
     }, chooseWrite);
@@ -201,8 +204,8 @@ export class Runner {
         tables.runs.set(begun.id, begun.status, JSON.stringify(begun.outcome));
         if (attempt === 0) queueTaskBegin(this.context, begun);
         // The answer is given again: LangGraph would take the one of the attempt before for the first question, and this for the next.
-        else if (begun.outcome.answered) this.context.checkpoints.removeAnswers(begun.id, forkedFrom(begun));
-        recordAnswers(this.context, begun);
+        else if (begun.outcome.answered) this.context.checkpoints.removeResumes(begun.id, forkedFrom(begun));
+        recordResponses(this.context, begun);
       });
       return begun;
     }, chooseWrite);
@@ -267,7 +270,7 @@ export class Runner {
     if (run) this.#end(run, new Emitter(this.context.eventLog, this.context.values, run.id), "interrupted", { reason });
   }
 
-  #keepStop(run: StoredRun, reason: StopReason): void {
+  #keepStop(run: RunRecord, reason: StopReason): void {
     const { eventLog, tables } = this.context;
     const outcome = { ...run.outcome, stopped: reason };
     eventLog.commit(() => eventLog.due(() => tables.runs.set(run.id, run.status, JSON.stringify(outcome))));
@@ -302,7 +305,7 @@ export class Runner {
   }
 
   /** The run as its next attempt begins; appends the events that say so. Called within a commit. */
-  #begin(run: StoredRun, prior?: PriorAttempt): StoredRun {
+  #begin(run: RunRecord, prior?: PriorAttempt): RunRecord {
     const { eventLog, values } = this.context;
     const emitter = new Emitter(eventLog, values, run.id);
     const attempt = run.outcome.attempt + 1;
@@ -314,7 +317,7 @@ export class Runner {
     const { answered, refusal, ...place } = checkContinuation(this.context, run, seen);
     if (answered.length > 0) emitter.emit("input.answered", [], JSON.stringify({ interrupt_ids: answered }));
     const begun = run.status === "pending" ? transition(run, "running") : run;
-    const outcome: Outcome = {
+    const outcome: RunOutcome = {
       ...begun.outcome,
       ...countAttempt(run.outcome, prior),
       began: run.outcome.began ?? Date.now(),
@@ -326,7 +329,7 @@ export class Runner {
     return { ...begun, outcome };
   }
 
-  #launch(run: StoredRun, prior?: PriorAttempt): void {
+  #launch(run: RunRecord, prior?: PriorAttempt): void {
     const { env, eventLog, values, checkpoints, ctx } = this.context;
     const { refusal, stopped } = run.outcome;
     const stop = new AbortController();
@@ -362,12 +365,12 @@ export class Runner {
     this.arm();
   }
 
-  #refused(refusal: Refusal): RunError {
-    return refusedError(refusal, describeTaken(this.context, refusal.interrupt_ids));
+  #refused(refusal: ResumeRefusal): RunError {
+    return refusedError(refusal, describeAccepted(this.context, refusal.interrupt_ids));
   }
 
   /** Ends a run whose process stopped too often. */
-  #giveUp(run: StoredRun, prior: PriorAttempt): void {
+  #giveUp(run: RunRecord, prior: PriorAttempt): void {
     const { env, eventLog, values } = this.context;
     const emitter = new Emitter(eventLog, values, run.id);
     emitter.values = prior.values;
@@ -376,10 +379,10 @@ export class Runner {
   }
 
   #end(
-    given: StoredRun,
+    given: RunRecord,
     emitter: Emitter,
     status: RunStatus,
-    { tracer, ...ending }: Ending & { tracer?: Tracer },
+    { tracer, ...ending }: RunEnding & { tracer?: Tracer },
   ): void {
     const { reason, error } = ending;
     const { eventLog, tables, values, checkpoints } = this.context;
@@ -389,12 +392,12 @@ export class Runner {
     const before = this.context.record as ThreadRecord;
     // The checkpoint of a migration has no questions. A run that failed or was stopped there leaves those of before.
     const keeps = reason === "rollback" || outcome.attempt === 0 || ((reason || error) && isMigrated(checkpoints));
-    const questions = keeps ? before.interrupts : checkpoints.questions();
-    const interrupts = askedAtEnd(emitter.interrupts, questions);
+    const questions = keeps ? before.interrupts : checkpoints.interrupts();
+    const interrupts = interruptsAtEnd(emitter.interrupts, questions);
     Object.assign(outcome, { values: emitter.values, interrupts, error, stopped: reason });
     const prior = new Emitter(eventLog, values, run.id);
-    const unused = unusedBy(run, { questions, requested: emitter.requested, reason });
-    emitEnd(prior, run, { questions, requested: emitter.requested, ...ending });
+    const unused = unusedByRun(run, { questions, requested: emitter.requested, reason });
+    emitEnd(prior, run, { interrupts: questions, requested: emitter.requested, ...ending });
     outcome.first_seq ??= outcome.last_seq;
     const others = this.open.filter((one) => one.id !== run.id);
     const record = recordAfter(before, run, emitter, { open: others.length > 0, reason, questions });
@@ -402,13 +405,13 @@ export class Runner {
       queueSideEffects(this.context, run, tracer);
       if (reason !== "rollback") tables.runs.end(run.id, run.status, JSON.stringify(outcome));
       this.context.writeRecord(record);
-      undoAnswers(this.context, run.id, unused);
+      undoResponses(this.context, run.id, unused);
       if (reason === "rollback") {
         tables.deleteRun(run.id);
         checkpoints.removeRun(run.id);
         return;
       }
-      if (reason && outcome.answered) checkpoints.removeAnswers(run.id);
+      if (reason && outcome.answered) checkpoints.removeResumes(run.id);
     });
     eventLog.flush();
     this.#gate.leave(run.id);

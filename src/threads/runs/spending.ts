@@ -5,22 +5,22 @@
 import {
   describeReached,
   type RunBudget,
-  type Spent,
-  type Unit,
+  type BudgetSpending,
+  type BudgetUnit,
   formatDay,
   WARN_AT,
 } from "../../limits/budgets/rpc.ts";
-import { type Report, workspaceBudgets, type Standing, knownBudgets } from "../../limits/budgets/rpc.ts";
+import { type SpendReport, workspaceBudgets, type BudgetUsage, knownBudgets } from "../../limits/budgets/rpc.ts";
 import type { Json } from "../../lib/json.ts";
 import { readOwnPath } from "../../deliveries/receiver.ts";
-import { actingRun } from "../../http/loopback.ts";
+import { principalOfRun } from "../../http/loopback.ts";
 import type { ThreadContext } from "../context.ts";
-import type { StoredRun } from "../run.ts";
-import { type Call, CALL_OF, packCall } from "../../deliveries/send.ts";
+import type { RunRecord } from "../run.ts";
+import { type Delivery, DELIVERY_KINDS, packDelivery } from "../../deliveries/send.ts";
 import type { LLMResult } from "@langchain/core/outputs";
-import { questionFor } from "../interrupts/budget.ts";
+import { interruptFor } from "../interrupts/budget.ts";
 import { logError } from "../../lib/log.ts";
-import type { Decider, Question } from "../../runtime/model-guard.ts";
+import type { ModelCallDecider, GuardInterrupt } from "../../runtime/model-guard.ts";
 import { roundCost } from "../../limits/prices/price-list.ts";
 import { addCost, type PriceTable, priceTable } from "../../limits/prices/prices.ts";
 import { derivedUsage } from "../../limits/prices/usage.ts";
@@ -29,7 +29,7 @@ import { insertAudit } from "../../access/audit/store.ts";
 import { database } from "../../db/client.ts";
 import { deriveUuid } from "../../lib/uuid.ts";
 import type { ThreadRecord } from "../record.ts";
-import { type Answered, budgetAnswers, continuesAsked } from "../interrupts/budget-resume.ts";
+import { type BudgetResponse, budgetResponses, resumesBudget } from "../interrupts/budget-resume.ts";
 
 // What the outbox does for budgets: the call at 80 %, and reports to the ledger that a run could not make.
 
@@ -39,7 +39,7 @@ interface Warning {
   per: string;
   key: string;
   day?: string;
-  unit: Unit;
+  unit: BudgetUnit;
   spent: number;
   limit: number;
   run_id: string;
@@ -48,7 +48,7 @@ interface Warning {
 
 export function buildWarning(
   { threadId }: ThreadContext,
-  { id: run_id }: StoredRun,
+  { id: run_id }: RunRecord,
   {
     budget: { id, per, key, unit },
     spent,
@@ -62,7 +62,7 @@ export function buildWarning(
 /** Queues the call of the budget's webhook, else of the run's. Called inside a transaction. */
 export function queueWarning(
   { tables, workspaceId }: ThreadContext,
-  run: StoredRun,
+  run: RunRecord,
   { webhook }: RunBudget,
   warning: Warning,
 ): void {
@@ -71,23 +71,23 @@ export function queueWarning(
   const delivery = crypto.randomUUID();
   const path = webhook === undefined ? readOwnPath(run.request) : undefined;
   const body: Json = { type: "budget.warning", delivery_id: delivery, workspace_id: workspaceId, ...warning };
-  const call: Call = {
+  const call: Delivery = {
     url,
-    own: path === undefined ? undefined : { path, by: actingRun(run) },
+    own: path === undefined ? undefined : { path, by: principalOfRun(run) },
     delivery,
     headers: { "content-type": "application/json" },
     body: JSON.stringify(body),
     stamp: "webhook_sent_at",
   };
-  tables.outbox.add(CALL_OF.webhook as string, packCall(call));
+  tables.outbox.add(DELIVERY_KINDS.webhook as string, packDelivery(call));
 }
 
 /** What the ledger has not, by day. `today`: also of this day, so that it answers. */
 export function buildReports(
   { id, key, limit, unit }: RunBudget,
-  { days = {}, reported = {} }: Spent,
+  { days = {}, reported = {} }: BudgetSpending,
   today?: string,
-): Report[] {
+): SpendReport[] {
   const missing = Object.keys(days).filter((day) => days[day] !== reported[day]);
   const named = new Set(today === undefined ? missing : [...missing, today]);
   return [...named].map((day) => ({ budget: id, key, day, total: days[day] ?? 0, limit, unit }));
@@ -95,11 +95,11 @@ export function buildReports(
 
 interface ReportedSpending {
   run_id: string;
-  reports: Report[];
+  reports: SpendReport[];
 }
 
 /** Queues what the ledger does not have of an ended run. Called inside the transaction that ends it. */
-export function queueReports({ tables }: ThreadContext, { id, request, outcome }: StoredRun): void {
+export function queueReports({ tables }: ThreadContext, { id, request, outcome }: RunRecord): void {
   const reports = (request.budgets ?? []).flatMap((budget) => {
     const state = outcome.spent?.[budget.id];
     return state && budget.per === "day" ? buildReports(budget, state) : [];
@@ -120,10 +120,10 @@ export class BudgetExceeded extends Error {
   readonly status = 402;
 }
 
-export class Spending implements Decider {
+export class RunSpending implements ModelCallDecider {
   /** Aborted when a budget ends the run. */
   readonly ended = new AbortController();
-  #standings = new Map<string, Standing>();
+  #standings = new Map<string, BudgetUsage>();
   /** The day of the standings, and the last report. */
   #day = "";
   #reporting: Promise<void> = Promise.resolve();
@@ -134,13 +134,13 @@ export class Spending implements Decider {
   /** `run.outcome.spent` has the state of each budget when it is made, and is changed in place. */
   constructor(
     private readonly context: ThreadContext,
-    private readonly run: StoredRun,
+    private readonly run: RunRecord,
     private readonly emitter: Emitter,
     private readonly budgets: RunBudget[],
     private readonly prices: PriceTable,
   ) {}
 
-  async ask(): Promise<Question[]> {
+  async ask(): Promise<GuardInterrupt[]> {
     if (this.budgets.some(({ per }) => per === "day")) {
       // A report that failed is made again: the ledger may answer by now.
       await this.#reporting.catch(() => (this.#day = ""));
@@ -156,7 +156,7 @@ export class Spending implements Decider {
       this.ended.abort(error);
       throw error;
     }
-    return reached.map(({ budget, spent, limit }) => questionFor(budget, spent, limit, this.run.id, this.#day));
+    return reached.map(({ budget, spent, limit }) => interruptFor(budget, spent, limit, this.run.id, this.#day));
   }
 
   used({ generations, llmOutput }: LLMResult, metadata: Record<string, unknown>): void {
@@ -193,7 +193,7 @@ export class Spending implements Decider {
     return !temporary || keep_questions === true;
   }
 
-  #state({ id }: RunBudget): Spent {
+  #state({ id }: RunBudget): BudgetSpending {
     const states = (this.run.outcome.spent ??= {});
     return (states[id] ??= { spent: 0 });
   }
@@ -203,7 +203,7 @@ export class Spending implements Decider {
     return { spent, limit: roundCost(budget.limit + extra) };
   }
 
-  #ofDay({ id }: RunBudget): Pick<Standing, "spent" | "extra"> {
+  #ofDay({ id }: RunBudget): Pick<BudgetUsage, "spent" | "extra"> {
     return this.#standings.get(id) ?? { spent: 0, extra: 0 };
   }
 
@@ -277,12 +277,12 @@ export class Spending implements Decider {
  */
 export async function readSpending(
   context: ThreadContext,
-  run: StoredRun,
+  run: RunRecord,
   emitter: Emitter,
-): Promise<Spending | undefined> {
+): Promise<RunSpending | undefined> {
   const thread = context.record as ThreadRecord;
   const { budgets = [] } = run.request;
-  const { answers } = budgetAnswers(run, thread);
+  const { answers } = budgetResponses(run, thread);
   if (budgets.length === 0 && answers.length === 0) return undefined;
   // Of an attempt that follows a crash, the row has what the one before has spent.
   run.outcome.spent ??= beginSpending(run, thread, answers);
@@ -291,32 +291,40 @@ export async function readSpending(
   if (declined) throw new BudgetExceeded(`More of the budget "${declined.question.budget}" was not approved.`);
   if (budgets.length === 0) return undefined;
   const { prices } = await knownBudgets(context.env, context.workspaceId);
-  return new Spending(context, run, emitter, budgets, priceTable(context.env.TRACE_PRICES, prices));
+  return new RunSpending(context, run, emitter, budgets, priceTable(context.env.TRACE_PRICES, prices));
 }
 
-function beginSpending(run: StoredRun, thread: ThreadRecord, answers: Answered[]): Record<string, Spent> {
-  const continues = continuesAsked(run, thread);
+function beginSpending(
+  run: RunRecord,
+  thread: ThreadRecord,
+  answers: BudgetResponse[],
+): Record<string, BudgetSpending> {
+  const continues = resumesBudget(run, thread);
   const states = (run.request.budgets ?? []).flatMap(({ id, per }) => {
     if (per === "day" || (per === "run" && !continues)) return [];
     const { spent = 0, extra = 0, warned, approved = [] } = thread.spent?.[spendingKey({ id, per })] ?? {};
     // A question that waits again, because the run that answered it was undone, has raised the limit already.
-    const fresh = answers.filter(({ id: asked, question, amount }) => {
-      return amount !== undefined && question.budget === id && !approved.includes(asked);
+    const fresh = answers.filter(({ id: asked, question: interrupt, amount }) => {
+      return amount !== undefined && interrupt.budget === id && !approved.includes(asked);
     });
     const more = fresh.reduce((sum, { amount = 0 }) => sum + amount, extra);
-    const questions = [...approved, ...fresh.map((one) => one.id)];
+    const interrupts = [...approved, ...fresh.map((one) => one.id)];
     const raised = {
       ...(more > 0 && { extra: roundCost(more) }),
-      ...(questions.length > 0 && { approved: questions }),
+      ...(interrupts.length > 0 && { approved: interrupts }),
     };
-    return [[id, { spent, ...raised, ...(warned && { warned }) } satisfies Spent] as const];
+    return [[id, { spent, ...raised, ...(warned && { warned }) } satisfies BudgetSpending] as const];
   });
   return Object.fromEntries(states);
 }
 
-async function carryOut(context: ThreadContext, run: StoredRun, { id, question, amount }: Answered): Promise<void> {
+async function carryOut(
+  context: ThreadContext,
+  run: RunRecord,
+  { id, question: interrupt, amount }: BudgetResponse,
+): Promise<void> {
   const { env, workspaceId, threadId } = context;
-  const { budget, key, day } = question;
+  const { budget, key, day } = interrupt;
   if (amount !== undefined && day !== undefined)
     await workspaceBudgets(env, workspaceId).approve({ budget, key, day }, id, amount);
   const { kind = "run", credentialId = run.id, user } = run.request.actor ?? {};
@@ -334,7 +342,7 @@ async function carryOut(context: ThreadContext, run: StoredRun, { id, question, 
         thread_id: threadId,
         run_id: run.id,
         key,
-        unit: question.unit,
+        unit: interrupt.unit,
         ...(amount && { amount }),
         ...(user && { user }),
       },
@@ -348,7 +356,7 @@ async function carryOut(context: ThreadContext, run: StoredRun, { id, question, 
 }
 
 /** What the thread keeps: for its next run, or for the one that continues this one. */
-export function spentAfter({ spent }: ThreadRecord, { request, outcome }: StoredRun): ThreadRecord["spent"] {
+export function spendingAfter({ spent }: ThreadRecord, { request, outcome }: RunRecord): ThreadRecord["spent"] {
   const own = (request.budgets ?? []).flatMap(({ id, per }) => {
     const state = per === "day" ? undefined : outcome.spent?.[id];
     return state ? [[spendingKey({ id, per }), state] as const] : [];

@@ -3,14 +3,14 @@ import { sseFrame } from "../../http/sse.ts";
 import { CLASSIC_MODES, ClassicFramer, toEventMethods, classicFraming } from "../log/classic.ts";
 import type { EventText, Framing, TailQuery } from "../log/events.ts";
 import type { StoredEvent } from "../log/segments.ts";
-import type { StoredRun } from "../run.ts";
+import type { RunRecord } from "../run.ts";
 import type { Tables } from "../store/tables.ts";
 import type { RunStream } from "../rpc.ts";
 import { seqOfCheckpoint } from "../log/emit.ts";
 
 const ENDS = new Set(["completed", "failed", "interrupted"]);
 
-type RunOf = (runId: string) => StoredRun | undefined;
+type RunOf = (runId: string) => RunRecord | undefined;
 
 /** What to read of the log after a sequence number, and how to frame it. */
 export function threadStream(
@@ -34,7 +34,7 @@ export function threadStream(
 }
 
 /** The run of the first event after a sequence number. */
-function runAfter(tables: Tables, runOf: RunOf, after: number): StoredRun | undefined {
+function runAfter(tables: Tables, runOf: RunOf, after: number): RunRecord | undefined {
   for (const row of tables.eventsAfter(after)) {
     const next = (JSON.parse(row.events) as StoredEvent[]).find(({ seq }) => seq > after);
     if (next) return runOf(next.run);
@@ -69,7 +69,7 @@ function threadFraming(modes: string[], runOf: RunOf): Framing {
   };
 }
 
-function chooseFramer(run: StoredRun | undefined): ClassicFramer {
+function chooseFramer(run: RunRecord | undefined): ClassicFramer {
   const { stream_mode: modes = ["values"], stream_subgraphs: subgraphs = false } = run?.request ?? {};
   return new ClassicFramer({ modes, subgraphs });
 }
@@ -79,7 +79,7 @@ function chooseFramer(run: StoredRun | undefined): ClassicFramer {
 /** What to read of the log, and how to frame it. `visible` is the log's last sequence number. */
 export function runStream(
   tables: Tables,
-  run: StoredRun,
+  run: RunRecord,
   visible: number,
   { modes = run.request.stream_mode ?? ["values"], seen: given = -1, checkpointId, ...options }: RunStream,
 ): { query: TailQuery; framing: Framing } {

@@ -4,7 +4,7 @@ import type { ThreadContext } from "../context.ts";
 import type { Json } from "../../lib/json.ts";
 import type { RunRequest } from "../rpc.ts";
 import type { CancelAction, TaskView } from "../types.ts";
-import { isOpen, findTask, toWireRun, type StoredRun } from "../run.ts";
+import { isOpen, findTask, toWireRun, type RunRecord } from "../run.ts";
 
 interface Task {
   /** In the order of their creation. */
@@ -88,7 +88,7 @@ function markCanceled(context: ThreadContext, taskId: string): void {
 
 /** The runs of the thread. */
 interface Runs {
-  open: readonly StoredRun[];
+  open: readonly RunRecord[];
   stop(runId: string, action: CancelAction): void;
   ended(runId: string): Promise<unknown>;
 }
@@ -106,7 +106,7 @@ export async function cancelTask(context: ThreadContext, runs: Runs, taskId: str
  * Queues the notifications that a run of the task begins. A run that answers the task's question joins it. Called inside the transaction
  * that begins the run.
  */
-export function queueTaskBegin(context: ThreadContext, run: StoredRun): void {
+export function queueTaskBegin(context: ThreadContext, run: RunRecord): void {
   const { id, request } = run;
   const task_id = findTask(run);
   if (task_id === undefined) return;
@@ -115,7 +115,7 @@ export function queueTaskBegin(context: ThreadContext, run: StoredRun): void {
 }
 
 /** Queues what a run's end means for its task. Called inside the transaction that ends the run. */
-export function queueTaskEffects(context: ThreadContext, run: StoredRun): void {
+export function queueTaskEffects(context: ThreadContext, run: RunRecord): void {
   const task_id = findTask(run);
   if (task_id !== undefined) queueTask(context, task_id, run.id);
 }

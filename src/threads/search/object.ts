@@ -10,9 +10,9 @@ import {
   type ThreadPage,
 } from "./rpc.ts";
 import { DurableObject } from "cloudflare:workers";
-import { answerCall, type Answering } from "../../lib/rpc.ts";
+import { dispatchRpc, type RpcTarget } from "../../lib/rpc.ts";
 import { remoteProblem } from "../../lib/problem.ts";
-import { ANSWER_LIMIT } from "../limits.ts";
+import { RESPONSE_LIMIT } from "../limits.ts";
 import { IndexTables } from "./tables.ts";
 
 // The latest changes of a shard's rows, for readers that follow them. Kept in memory: after a restart the list is
@@ -79,7 +79,7 @@ const LOOK_EVERY = 500;
 /** Rows that one reading takes: a row may have 1 MB. */
 const AT_ONCE = 50;
 
-export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc, Answering {
+export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc, RpcTarget {
   readonly #tables: IndexTables;
   readonly #workspaceId: string;
   readonly #shard: number;
@@ -102,8 +102,8 @@ export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc, A
     this.#shard = Number(shard);
   }
 
-  async answer(method: string, args: unknown[]): Promise<unknown> {
-    return answerCall(this, method, args);
+  async dispatch(method: string, args: unknown[]): Promise<unknown> {
+    return dispatchRpc(this, method, args);
   }
 
   async put(row: IndexRow): Promise<number> {
@@ -130,7 +130,7 @@ export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc, A
     for (let first = 0; first < ids.length; first += AT_ONCE) {
       const rows = this.#tables.rows(ids.slice(first, first + AT_ONCE));
       size += rows.reduce((sum, row) => sum + JSON.stringify(row).length, 0);
-      if (size > ANSWER_LIMIT)
+      if (size > RESPONSE_LIMIT)
         throw remoteProblem(413, "These threads are too large for one answer. Request fewer of them with limit.");
       found.push(...rows);
     }

@@ -1,6 +1,6 @@
 /** What the rest of Weir may ask of a workspace's thread index, and how to reach its shards. */
 import { objectNamed } from "../../lib/rpc.ts";
-import { callObject } from "../../lib/rpc.ts";
+import { rpcProxy } from "../../lib/rpc.ts";
 import { retryCalls } from "../../lib/retry.ts";
 import type { Json } from "../../lib/json.ts";
 import type { ThreadStatus } from "../types.ts";
@@ -99,5 +99,5 @@ export interface ThreadIndexRpc {
 
 /** A shard of the workspace's index. Its calls may be carried out twice, so a restart of the object repeats them. */
 export function indexShard(env: Env, workspaceId: string, shard: number): ThreadIndexRpc {
-  return retryCalls(() => callObject<ThreadIndexRpc>(objectNamed(env, env.THREAD_INDEX, `${workspaceId}:${shard}`)));
+  return retryCalls(() => rpcProxy<ThreadIndexRpc>(objectNamed(env, env.THREAD_INDEX, `${workspaceId}:${shard}`)));
 }

@@ -7,15 +7,15 @@ import { type IndexRow, type ThreadFilter, indexShard, type RowVersion, type Sor
 
 // Rows of the thread index in a workspace that encrypts: what was said is sealed, what is searched stays readable.
 
-type Said = Pick<IndexRow, "config" | "values" | "interrupts" | "error">;
+type SealedTexts = Pick<IndexRow, "config" | "values" | "interrupts" | "error">;
 
-const rowPlace = (id: string) => ["thread index", id];
+const rowContext = (id: string) => ["thread index", id];
 
 /** The row as the index may hold it. */
 export function sealRow(ring: Ring, row: IndexRow): IndexRow {
   if (!ring.isOn) return row;
   const { config, values, interrupts, error } = row;
-  const sealed = sealJson<Json>(ring, { config, values, interrupts, error } satisfies Said, rowPlace(row.id));
+  const sealed = sealJson<Json>(ring, { config, values, interrupts, error } satisfies SealedTexts, rowContext(row.id));
   return { ...row, config: {}, values: null, interrupts: sealed, error: null };
 }
 
@@ -28,7 +28,7 @@ export async function openRows(env: Env, workspaceId: string, rows: IndexRow[]):
 const isSealedRow = ({ interrupts }: IndexRow) => isSealed(interrupts.sealed);
 
 function openRow(ring: Ring, row: IndexRow): IndexRow {
-  const said = openListed(ring, row.interrupts, rowPlace(row.id)) as Said | undefined;
+  const said = openListed(ring, row.interrupts, rowContext(row.id)) as SealedTexts | undefined;
   if (said) return { ...row, ...said };
   const message = "The thread was encrypted with a key that has been destroyed.";
   return { ...row, hasValues: false, interrupts: {}, error: { error: "KeyDestroyed", message } };
@@ -125,7 +125,7 @@ export const readShards = async (env: Env, workspaceId: string): Promise<number>
 export const readChanges = async (env: Env, workspaceId: string, shard: number, after: string | undefined) =>
   indexShard(env, workspaceId, shard).changes(after);
 
-type Shard = ReturnType<typeof indexShard>;
+type ShardState = ReturnType<typeof indexShard>;
 
 /**
  * Calls every shard. Nearly every workspace has one shard, so its part and the number of shards are read in one call.
@@ -133,7 +133,7 @@ type Shard = ReturnType<typeof indexShard>;
 async function askShards<T>(
   env: Env,
   workspaceId: string,
-  ask: (shard: Shard, shards: number) => Promise<T>,
+  ask: (shard: ShardState, shards: number) => Promise<T>,
 ): Promise<T[]> {
   const first = indexShard(env, workspaceId, 0);
   const [shards, answer] = await Promise.all([first.shards(), ask(first, 1)]);

@@ -171,7 +171,7 @@ const PUT = `INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON 
 const PUT_CREATED = "UPDATE threads SET created_at = ?1 WHERE id = ?2 AND created_at <> ?1 AND revision = ?3";
 
 /** How many revisions that are not in their rows an object remembers. */
-const MOST_UNWRITTEN = 1_000;
+const MAX_UNWRITTEN = 1_000;
 
 /** What became of the rows of one transaction. */
 export interface Put {
@@ -243,7 +243,7 @@ export class IndexTables {
     this.#unwritten.delete(id);
     this.#unwritten.set(id, revision);
     const [oldest] = this.#unwritten.keys();
-    if (this.#unwritten.size > MOST_UNWRITTEN && oldest !== undefined) this.#unwritten.delete(oldest);
+    if (this.#unwritten.size > MAX_UNWRITTEN && oldest !== undefined) this.#unwritten.delete(oldest);
   }
 
   /** Removes a row; with `revision`, only while it is the row's. */

@@ -5,11 +5,11 @@
  */
 import { backOff } from "../../lib/retry.ts";
 import { remoteProblem } from "../../lib/problem.ts";
-import { BEGINNING, type CopiedRow, copiedRows, insertCopied } from "../store/copy.ts";
+import { COPY_START, type CopiedRow, copiedRows, insertCopied } from "../store/copy.ts";
 import { hasNextStep } from "./state.ts";
 import { withinMetadata } from "../limits.ts";
 import { restartTtl, type ThreadRecord } from "../record.ts";
-import { storedRun } from "../run.ts";
+import { toRunRecord } from "../run.ts";
 import type { ThreadContext } from "../context.ts";
 import type { Json } from "../../lib/json.ts";
 import type { CopyPage, ThreadRpc } from "../rpc.ts";
@@ -21,23 +21,23 @@ const TRIES = 5;
 const lives = new WeakMap<ThreadContext, string>();
 
 /** A page of the thread's rows: the first one, or from where the page before ended. */
-export async function copyPage(context: ThreadContext, from = BEGINNING): Promise<CopyPage> {
-  const waits = context.record?.rest === "error" && from === BEGINNING && (await hasNextStep(context));
+export async function copyPage(context: ThreadContext, from = COPY_START): Promise<CopyPage> {
+  const waits = context.record?.rest === "error" && from === COPY_START && (await hasNextStep(context));
   const { eventLog, tables } = context;
   const record = context.record && withoutFailure(context.record, waits);
   if (!record || record.temporary?.until) throw remoteProblem(409, "The thread to copy does not exist.");
   eventLog.flush();
   const life = lives.get(context) ?? crypto.randomUUID();
   lives.set(context, life);
-  const answering = from === BEGINNING ? listAnswering(tables) : [];
+  const answering = from === COPY_START ? listResuming(tables) : [];
   return { version: `${life} ${tables.rowsWritten}`, thread: record, answering, ...copiedRows(tables, from) };
 }
 
 /** Runs in flight that answer questions. */
-const listAnswering = (tables: Tables): string[] =>
+const listResuming = (tables: Tables): string[] =>
   tables.runs
     .open()
-    .map(storedRun)
+    .map(toRunRecord)
     .flatMap(({ id, outcome }) => (outcome.answered?.length ? id : []));
 
 /** A copy has no runs, so none that failed. `waits`: its graph stopped between two steps. */
@@ -76,7 +76,7 @@ async function paste({ tables, checkpoints, threadId }: ThreadContext, source: T
     if (!page.next) break;
   }
   // The copy has no run that answers, so its questions wait.
-  tables.transaction(() => first.answering?.forEach((run) => checkpoints.removeAnswers(run)));
+  tables.transaction(() => first.answering?.forEach((run) => checkpoints.removeResumes(run)));
   const now = Date.now();
   // What is due on the source is not due on the copy, and it has a log of its own.
   const { temporary: _temporary, compacted: _compacted, prune: _prune, ...record } = first.thread;

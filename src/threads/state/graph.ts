@@ -1,20 +1,20 @@
 /** A run's graph, and the config that it is made and called with. */
-import type { Access } from "../../deployment.ts";
+import type { AuthAccess } from "../../deployment.ts";
 import { makeGraph } from "../../agents/graphs/graph.ts";
 import type { Json } from "../../lib/json.ts";
 import type { AnyGraph as Graph } from "../../runtime/introspect.ts";
 import type { ThreadRecord } from "../record.ts";
 import type { RunRequest } from "../rpc.ts";
-import type { StoredRun } from "../run.ts";
+import type { RunRecord } from "../run.ts";
 
 /** A run, and the thread that it belongs to. */
 export interface RunOfThread {
-  run: Pick<StoredRun, "id" | "request" | "outcome">;
+  run: Pick<RunRecord, "id" | "request" | "outcome">;
   thread: ThreadRecord;
 }
 
 /** The compiled graph of this id for a config. Throws when it is not deployed. */
-export async function loadGraph(graphId: string, config: Json, env: Env, access: Access): Promise<Graph> {
+export async function loadGraph(graphId: string, config: Json, env: Env, access: AuthAccess): Promise<Graph> {
   const graph = await makeGraph(graphId, config, env, access);
   if (!graph) throw new Error(`Graph "${graphId}" is not deployed here.`);
   return graph;

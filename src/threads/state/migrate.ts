@@ -1,19 +1,19 @@
 /** Writes the checkpoint that a migration makes of the state that an earlier version of the graph left. */
 import { Send } from "@langchain/langgraph";
 import { maxChannelVersion, TASKS, uuid6 } from "@langchain/langgraph-checkpoint";
-import { DeltaSnapshot, type Entry, replayedChannels } from "../checkpoints/checkpoint.ts";
+import { DeltaSnapshot, type CheckpointEntry, replayedChannels } from "../checkpoints/checkpoint.ts";
 import * as v from "valibot";
-import { budgetQuestion } from "../interrupts/budget.ts";
+import { budgetInterrupt } from "../interrupts/budget.ts";
 import {
   JOIN,
   TO_NODE,
   type Migration,
   NewState,
   type NextNode,
-  type Parked,
-  type Break,
-  describeBreak,
-  findBreaks,
+  type WaitingState,
+  type Incompatibility,
+  describeIncompatibility,
+  findIncompatibilities,
   findMigration,
   loadVersion,
 } from "../../agents/graphs/continuity.ts";
@@ -23,7 +23,7 @@ import { Saver } from "../../runtime/saver.ts";
 import { readSnapshot } from "../../runtime/state.ts";
 import type { Checkpoints } from "../checkpoints/checkpoints.ts";
 import type { ThreadContext } from "../context.ts";
-import type { ParkedThread, CheckpointAddress } from "../types.ts";
+import type { WaitingThread, CheckpointAddress } from "../types.ts";
 import { isFactory } from "../../agents/graphs/graph.ts";
 import { remoteProblem } from "../../lib/problem.ts";
 import type { RunRequest } from "../rpc.ts";
@@ -38,7 +38,7 @@ const DEFERRED = "LastValueAfterFinish";
 /** The channels whose stored form is their value. */
 const PLAIN = ["LastValue", "BinaryOperatorAggregate", "EphemeralValue"];
 
-type Stored = NonNullable<Awaited<ReturnType<Saver["getTuple"]>>>;
+type StoredState = NonNullable<Awaited<ReturnType<Saver["getTuple"]>>>;
 
 /**
  * Applies a migration to the latest checkpoint of the root graph: its result is a new checkpoint of source `migration`. The
@@ -65,7 +65,7 @@ export async function migrateState(graph: Graph, saver: Saver, threadId: string,
   saver.check();
 }
 
-async function readOldState(graph: Graph, saver: Saver, threadId: string, stored: Stored) {
+async function readOldState(graph: Graph, saver: Saver, threadId: string, stored: StoredState) {
   const { checkpoint, pendingWrites = [] } = stored;
   const known = await readSnapshot(graph, saver, { threadId });
   const values: Record<string, unknown> = {};
@@ -93,11 +93,15 @@ async function readOldState(graph: Graph, saver: Saver, threadId: string, stored
       .filter(isObject)
       .map(({ node, args }) => ({ node: String(node), input: args })),
   ];
-  const questions = pendingWrites
+  const interrupts = pendingWrites
     .flatMap(([, channel, value]) => (channel === "__interrupt__" ? [value] : []))
     .flat()
-    .filter((question) => !isObject(question) || !budgetQuestion(question));
-  return { values, next, questions: questions.map((question) => (isObject(question) ? question.value : question)) };
+    .filter((interrupt) => !isObject(interrupt) || !budgetInterrupt(interrupt));
+  return {
+    values,
+    next,
+    questions: interrupts.map((interrupt) => (isObject(interrupt) ? interrupt.value : interrupt)),
+  };
 }
 
 /** Throws where the result names a node or a key that the graph does not have. */
@@ -111,7 +115,7 @@ function checkNew(graph: Graph, { values = {}, next = [] }: NewState): void {
 function checkpointFrom(
   graph: Graph,
   saver: Saver,
-  { checkpoint, pendingWrites = [], metadata }: Stored,
+  { checkpoint, pendingWrites = [], metadata }: StoredState,
   { values, next, restarts }: { values: Record<string, unknown>; next: NextNode[]; restarts: boolean },
 ) {
   const version = saver.getNextVersion(maxChannelVersion(...Object.values(checkpoint.channel_versions)) as number);
@@ -169,22 +173,22 @@ const nameIn = (node: NextNode): string => (typeof node === "string" ? node : no
 const RENAMED_BELOW = 3;
 
 /** Where the thread stands; undefined when it has no graph yet. */
-export async function parkedThread({ record, checkpoints }: ThreadContext): Promise<ParkedThread | undefined> {
+export async function waitingThread({ record, checkpoints }: ThreadContext): Promise<WaitingThread | undefined> {
   const { graph_id } = record?.metadata ?? {};
-  return typeof graph_id === "string" ? { graph_id, places: await readParked(checkpoints) } : undefined;
+  return typeof graph_id === "string" ? { graph_id, places: await readWaitingStates(checkpoints) } : undefined;
 }
 
 /** The places from which a run continues: at `checkpointId`, else at the latest checkpoint with the nested graphs at work. */
-export async function readParked(checkpoints: Checkpoints, checkpointId?: string): Promise<Parked[]> {
+export async function readWaitingStates(checkpoints: Checkpoints, checkpointId?: string): Promise<WaitingState[]> {
   const entries = checkpointId === undefined ? checkpoints.live() : [checkpoints.get("", checkpointId)];
   const places = entries
     .filter((entry) => entry !== undefined)
-    .map(async (entry) => ((await hasEnded(entry, checkpoints)) ? [] : [await parkedAt(entry, checkpoints)]));
+    .map(async (entry) => ((await hasEnded(entry, checkpoints)) ? [] : [await waitingStateAt(entry, checkpoints)]));
   return (await Promise.all(places)).flat();
 }
 
 /** Whether a task that leads to the nested graph has written its results. It does not run again. */
-async function hasEnded({ ns }: Entry, checkpoints: Checkpoints): Promise<boolean> {
+async function hasEnded({ ns }: CheckpointEntry, checkpoints: Checkpoints): Promise<boolean> {
   const parts = ns.split("|");
   for (const [depth, part] of parts.entries()) {
     const [, task] = part.split(":");
@@ -196,7 +200,7 @@ async function hasEnded({ ns }: Entry, checkpoints: Checkpoints): Promise<boolea
   return false;
 }
 
-async function parkedAt(entry: Entry, checkpoints: Checkpoints): Promise<Parked> {
+async function waitingStateAt(entry: CheckpointEntry, checkpoints: Checkpoints): Promise<WaitingState> {
   const { ns, id, refs, checkpoint, metadata } = entry;
   const replayed = replayedChannels(entry);
   const held = Object.keys(checkpoint.channel_versions).filter(
@@ -221,7 +225,7 @@ async function parkedAt(entry: Entry, checkpoints: Checkpoints): Promise<Parked>
  * Whether nothing would be lost without the value: null, an empty list or object, a barrier that nothing has reached. A node to
  * start next has null.
  */
-function isEmpty(name: string, ref: Entry["refs"][string] | undefined): boolean {
+function isEmpty(name: string, ref: CheckpointEntry["refs"][string] | undefined): boolean {
   if (!ref || !("v" in ref)) return false;
   const { v: value } = ref;
   if (value === null) return !name.startsWith(TO_NODE);
@@ -248,7 +252,7 @@ export function namesLatest(
   return checkpoint_ns === "" && (checkpoint_id == null || checkpoint_id === checkpoints.get("")?.id);
 }
 
-interface Place {
+interface StateLocation {
   checkpoints: Checkpoints;
   threadId: string;
   graphId: string;
@@ -257,16 +261,19 @@ interface Place {
 }
 
 /** What the graph lacks of what is held and waited for at a checkpoint that another version of it wrote. */
-async function breaksAt(graph: Graph, { checkpoints, checkpointId }: Omit<Place, "graphId">): Promise<Break[]> {
+async function incompatibilitiesAt(
+  graph: Graph,
+  { checkpoints, checkpointId }: Omit<StateLocation, "graphId">,
+): Promise<Incompatibility[]> {
   const from = checkpoints.get("", checkpointId);
   if (!from || from.metadata.graph_fingerprint === fingerprint(graph)) return [];
-  const parked = await readParked(checkpoints, checkpointId);
-  return parked.flatMap((one) => findBreaks(one, describeShape(graph)));
+  const waiting = await readWaitingStates(checkpoints, checkpointId);
+  return waiting.flatMap((one) => findIncompatibilities(one, describeShape(graph)));
 }
 
 /** The nodes of the root graph that wait at a checkpoint and that the graph no longer has. */
-export async function goneNodes(graph: Graph, place: Omit<Place, "graphId">): Promise<string[]> {
-  const breaks = await breaksAt(graph, place);
+export async function missingNodes(graph: Graph, place: Omit<StateLocation, "graphId">): Promise<string[]> {
+  const breaks = await incompatibilitiesAt(graph, place);
   return breaks.filter(({ kind, path }) => kind === "node" && path.length === 0).map(({ name }) => name);
 }
 
@@ -274,20 +281,20 @@ export async function goneNodes(graph: Graph, place: Omit<Place, "graphId">): Pr
  * What the graph lacks to continue from a checkpoint, as a sentence; undefined when it lacks nothing. A state that a migration
  * covers lacks nothing.
  */
-export async function missingTo(graph: Graph, place: Place): Promise<string | undefined> {
-  const { checkpoints, graphId, checkpointId } = place;
-  const breaks = await breaksAt(graph, place);
+export async function describeMissing(graph: Graph, position: StateLocation): Promise<string | undefined> {
+  const { checkpoints, graphId, checkpointId } = position;
+  const breaks = await incompatibilitiesAt(graph, position);
   if (breaks.length === 0) return undefined;
   const left = readNames(checkpoints.get("")?.metadata ?? {});
   if (checkpointId === undefined && (await findMigration(graphId, left))) return undefined;
-  return `The deployed graph "${graphId}" cannot continue this thread: ${breaks.map(describeBreak).join(", ")}.`;
+  return `The deployed graph "${graphId}" cannot continue this thread: ${breaks.map(describeIncompatibility).join(", ")}.`;
 }
 
 /**
  * Migrates the latest state where the graph's module has a migration for it. It is applied once: the new checkpoint has the
  * fingerprint of this graph.
  */
-export async function migrateOnce(graph: Graph, { checkpoints, threadId, graphId }: Place): Promise<void> {
+export async function migrateOnce(graph: Graph, { checkpoints, threadId, graphId }: StateLocation): Promise<void> {
   const from = checkpoints.get("");
   if (!from || from.metadata.graph_fingerprint === fingerprint(graph)) return;
   const migration = await findMigration(graphId, readNames(from.metadata));
@@ -318,14 +325,14 @@ export async function refuseBroken(
   const isLatest = namesLatest(checkpoints, request.checkpoint);
   const checkpointId = isLatest ? undefined : (request.checkpoint?.checkpoint_id ?? undefined);
   const place = { checkpoints, threadId, graphId: request.graph_id, checkpointId };
-  const missing = graph && (await missingTo(graph, place));
+  const missing = graph && (await describeMissing(graph, place));
   if (missing) throw remoteProblem(409, `${missing} Its state is kept. Migrate it, or run from an earlier checkpoint.`);
 }
 
 /** Whether a migration wrote the latest state and no task has run since. Its questions then have their old ids. */
 export const isMigrated = (checkpoints: Checkpoints): boolean =>
   (checkpoints.get("")?.metadata.source as string | undefined) === MIGRATION &&
-  Object.keys(checkpoints.questions()).length === 0;
+  Object.keys(checkpoints.interrupts()).length === 0;
 
 /** What checkpoints say of the graph that writes them. */
 export async function describeWriter(graph: Graph, graphId: string) {

@@ -1,8 +1,8 @@
 /** Deletions of checkpoints. What later checkpoints are replayed from is stored in them first, through the graph. */
-import { undoAnswers } from "../interrupts/responses.ts";
+import { undoResponses } from "../interrupts/responses.ts";
 import { logError } from "../../lib/log.ts";
 import { readSnapshot } from "../../runtime/state.ts";
-import { type Entry, replayedChannels } from "../checkpoints/checkpoint.ts";
+import { type CheckpointEntry, replayedChannels } from "../checkpoints/checkpoint.ts";
 import type { ThreadContext } from "../context.ts";
 import type { Json } from "../../lib/json.ts";
 import { Emitter } from "../log/emit.ts";
@@ -51,13 +51,13 @@ export async function removeRun(context: ThreadContext, runId: string, busy: () 
   const snapshots = await readReplayed(context, checkpoints.after(runId));
   eventLog.flush();
   const replaced = checkpoints.withValues(snapshots);
-  const before = asTexts(checkpoints.questions());
+  const before = asTexts(checkpoints.interrupts());
   let undone: string[] = [];
   eventLog.due(() => {
     tables.deleteRun(runId);
     checkpoints.removeRun(runId, replaced);
-    const again = [...asTexts(checkpoints.questions())].filter(([id, text]) => before.get(id) !== text);
-    undone = undoAnswers(
+    const again = [...asTexts(checkpoints.interrupts())].filter(([id, text]) => before.get(id) !== text);
+    undone = undoResponses(
       context,
       runId,
       again.map(([id]) => id),
@@ -76,20 +76,20 @@ export async function removeRun(context: ThreadContext, runId: string, busy: () 
 }
 
 /** The values of questions as JSON, by their ids. */
-const asTexts = (questions: Interrupts): Map<string, string> =>
-  new Map(Object.values(questions).flatMap((list) => list.map(({ id = "", value }) => [id, JSON.stringify(value)])));
+const asTexts = (interrupts: Interrupts): Map<string, string> =>
+  new Map(Object.values(interrupts).flatMap((list) => list.map(({ id = "", value }) => [id, JSON.stringify(value)])));
 
 /** Readers of the log that saw the answers find the questions again. */
 function askAgain({ checkpoints, eventLog, values }: ThreadContext, runId: string, ids: string[]): void {
   const emitter = new Emitter(eventLog, values, runId);
-  for (const { id = "", value } of Object.values(checkpoints.questions()).flat())
+  for (const { id = "", value } of Object.values(checkpoints.interrupts()).flat())
     if (ids.includes(id)) emitter.emit("input.requested", [], JSON.stringify({ interrupt_id: id, payload: value }));
   eventLog.flush();
 }
 
 /** The values of channels that LangGraph replays from earlier checkpoints, by checkpoint and channel. */
-async function readReplayed(context: ThreadContext, entries: Entry[]): Promise<Map<Entry, Json>> {
-  const snapshots = new Map<Entry, Json>();
+async function readReplayed(context: ThreadContext, entries: CheckpointEntry[]): Promise<Map<CheckpointEntry, Json>> {
+  const snapshots = new Map<CheckpointEntry, Json>();
   const replayed = entries.filter((entry) => replayedChannels(entry).length > 0);
   if (replayed.length === 0) return snapshots;
   try {

@@ -6,12 +6,12 @@ import { Saver } from "../../runtime/saver.ts";
 import { readHistory, readSnapshot, readState, writeState } from "../../runtime/state.ts";
 import { isFactory } from "../../agents/graphs/graph.ts";
 import { buildConfig, loadGraph } from "./graph.ts";
-import { describeWriter, goneNodes, migrateOnce, namesLatest } from "./migrate.ts";
+import { describeWriter, missingNodes, migrateOnce, namesLatest } from "./migrate.ts";
 import type { ThreadContext } from "../context.ts";
 import { restartTtl, type ThreadRecord } from "../record.ts";
-import { storedRun, type StoredRun } from "../run.ts";
+import { toRunRecord, type RunRecord } from "../run.ts";
 import type { Json } from "../../lib/json.ts";
-import type { Refs } from "../log/values.ts";
+import type { ValueRefs } from "../log/values.ts";
 import type { HistoryQuery, StateQuery, StateUpdate } from "../rpc.ts";
 import type { CheckpointAddress, ThreadState } from "../types.ts";
 
@@ -42,7 +42,7 @@ export async function loadState(context: ThreadContext, { checkpoint, subgraphs 
   const state = JSON.parse(await readState(graph, saver(context), options)) as ThreadState;
   if (ns !== "") return state;
   const place = { checkpoints: context.checkpoints, threadId: context.threadId, checkpointId };
-  return withQuestions(context, withGone(context, state, await goneNodes(graph, place)));
+  return withQuestions(context, withGone(context, state, await missingNodes(graph, place)));
 }
 
 /** The state as clients read it. One that reads a thread at work must not take it for one at rest, and look away. */
@@ -58,7 +58,7 @@ export async function readShownState(context: ThreadContext, busy: boolean, quer
 function withGone({ checkpoints }: ThreadContext, state: ThreadState, gone: string[]): ThreadState {
   if (gone.length === 0) return state;
   const known = new Set(state.tasks.map(({ id }) => id));
-  const questions = Object.entries(checkpoints.questions(state.checkpoint?.checkpoint_id as string));
+  const questions = Object.entries(checkpoints.interrupts(state.checkpoint?.checkpoint_id as string));
   const asking = questions.filter(([id]) => !known.has(id));
   const tasks = asking.map(([id, interrupts], i): Json => {
     const name = asking.length === gone.length ? gone[i] : gone.join(", ");
@@ -85,7 +85,7 @@ export async function hasNextStep(context: ThreadContext): Promise<boolean> {
 function withQuestions({ checkpoints }: ThreadContext, state: ThreadState): ThreadState {
   const id = state.checkpoint?.checkpoint_id;
   if (state.interrupts.length === 0 || typeof id !== "string") return state;
-  const questions = checkpoints.questions(id);
+  const questions = checkpoints.interrupts(id);
   const tasks = state.tasks.map((task): Json => ({
     ...task,
     interrupts: questions[String(task.id)] ?? task.interrupts,
@@ -155,7 +155,7 @@ export async function applyUpdates(
 }
 
 /** References to the values of a snapshot: with what ended tasks of the next step have written, as a run that pauses leaves it. */
-const encodeValues = ({ values: store }: ThreadContext, values: unknown): Refs =>
+const encodeValues = ({ values: store }: ThreadContext, values: unknown): ValueRefs =>
   Object.fromEntries(
     Object.entries((values ?? {}) as Json).flatMap(([channel, value]) =>
       value === undefined ? [] : [[channel, store.encode(`|${channel}`, value)] as const],
@@ -166,7 +166,7 @@ const encodeValues = ({ values: store }: ThreadContext, values: unknown): Refs =
  * The values that a run leaves which was stopped while other tasks of its step had ended; undefined when none had, or when
  * the state cannot be read.
  */
-export async function readWritten(context: ThreadContext): Promise<Refs | undefined> {
+export async function readWritten(context: ThreadContext): Promise<ValueRefs | undefined> {
   try {
     const graph = await graphOfThread(context, "threads.read");
     if (!graph) return undefined;
@@ -184,7 +184,7 @@ export async function refresh(context: ThreadContext, graph: Graph): Promise<voi
   const { record } = context;
   if (!record) return;
   const now = Date.now();
-  const interrupts = context.checkpoints.questions();
+  const interrupts = context.checkpoints.interrupts();
   const waits = next.length > 0 || Object.keys(interrupts).length > 0;
   const refreshed: ThreadRecord = {
     ...record,
@@ -230,8 +230,8 @@ export async function graphOfThread(
 }
 
 /** The newest run that has begun. */
-function lastRun({ tables }: ThreadContext): StoredRun | undefined {
-  for (const row of tables.runs.list(LOOKED_AT, 0)) if (row.status !== "pending") return storedRun(row);
+function lastRun({ tables }: ThreadContext): RunRecord | undefined {
+  for (const row of tables.runs.list(LOOKED_AT, 0)) if (row.status !== "pending") return toRunRecord(row);
   return undefined;
 }
 

@@ -1,7 +1,7 @@
 /** The rows of a thread that a copy includes: read in pages, written one by one. */
-import { isReference, splitText, type Value } from "./long-text.ts";
+import { isReference, splitText, type LongTextValue } from "./long-text.ts";
 import { isSealed } from "../../access/encryption/ring.ts";
-import { COPIED_TABLES, type CopiedTable, type Row, type Tables } from "./tables.ts";
+import { COPIED_TABLES, type CopiedTable, type SqlRow, type Tables } from "./tables.ts";
 
 /** The primary key of each table: its rows are read in this order. */
 const KEYS: Record<CopiedTable, string[]> = {
@@ -29,8 +29,8 @@ const HALF = 1_000_000;
  */
 export function insertCopied(tables: Tables, { table, row }: CopiedRow): void {
   const { vault } = tables;
-  const isHeld = (text: Value) => isReference(text) || isSealed(text);
-  const isPlain = (text: Value) => vault.ring.isOn && typeof text === "string" && !isHeld(text);
+  const isHeld = (text: LongTextValue) => isReference(text) || isSealed(text);
+  const isPlain = (text: LongTextValue) => vault.ring.isOn && typeof text === "string" && !isHeld(text);
   if (table === "blobs" && isPlain(row.body ?? null)) {
     const hash = String(row.hash);
     let part = Number(row.part) * 2;
@@ -51,14 +51,14 @@ export function insertCopied(tables: Tables, { table, row }: CopiedRow): void {
 }
 
 /** A place after a row; without `key`, before the first row of the table. */
-export interface CopyPlace {
+export interface CopyCursor {
   table: CopiedTable;
-  key?: Value[];
+  key?: LongTextValue[];
 }
 
 export interface CopiedRow {
   table: CopiedTable;
-  row: Row;
+  row: SqlRow;
 }
 
 /**
@@ -70,12 +70,12 @@ const PAGE = 2_000_000;
 const AT_ONCE = 4;
 
 /** The rows from a place on that make a page, and the next place; undefined at the end. */
-export function copiedRows(tables: Tables, from: CopyPlace): { rows: CopiedRow[]; next?: CopyPlace } {
+export function copiedRows(tables: Tables, from: CopyCursor): { rows: CopiedRow[]; next?: CopyCursor } {
   const rows: CopiedRow[] = [];
   let size = 0;
-  for (let place: CopyPlace | undefined = from; place;) {
+  for (let place: CopyCursor | undefined = from; place;) {
     if (size >= PAGE) return { rows, next: place };
-    const { table }: CopyPlace = place;
+    const { table }: CopyCursor = place;
     const found = rowsAfter(tables, place);
     for (const row of found) {
       rows.push(...(table === "segments" ? withoutPack(row) : [{ table, row }]));
@@ -89,14 +89,14 @@ export function copiedRows(tables: Tables, from: CopyPlace): { rows: CopiedRow[]
 }
 
 /** Where a copy begins. */
-export const BEGINNING: CopyPlace = { table: COPIED_TABLES[0] };
+export const COPY_START: CopyCursor = { table: COPIED_TABLES[0] };
 
-function tableStart(table: CopiedTable | undefined): CopyPlace | undefined {
+function tableStart(table: CopiedTable | undefined): CopyCursor | undefined {
   return table && { table };
 }
 
 /** A row of events as a version that keeps each pack in a row of its own has it: the row, and its pack. */
-function withoutPack({ carried = null, pack = null, ...row }: Row): CopiedRow[] {
+function withoutPack({ carried = null, pack = null, ...row }: SqlRow): CopiedRow[] {
   const segment: CopiedRow = { table: "segments", row };
   if (pack === null) return [segment];
   const [first_id = "", last_id = ""] = String(carried).split(" ");
@@ -104,7 +104,7 @@ function withoutPack({ carried = null, pack = null, ...row }: Row): CopiedRow[] 
 }
 
 /** Segments are read without their events: a copy starts its own log. */
-function rowsAfter(tables: Tables, { table, key = [] }: CopyPlace): Row[] {
+function rowsAfter(tables: Tables, { table, key = [] }: CopyCursor): SqlRow[] {
   const pack = tables.carries ? ", carried, pack" : "";
   const columns = table === "segments" ? `first_seq, n, last_seq, '[]' events, '[]' metas, chunks${pack}` : "*";
   const order = KEYS[table].join(", ");

@@ -1,7 +1,7 @@
 /** The answers that a thread's questions have taken, and the links by which they can be answered. */
 import type { Statements } from "./statements.ts";
 
-export class AnswerStore {
+export class ResponseStore {
   constructor(private readonly sql: Statements) {}
 
   /** How many answers the question's id has taken. */

@@ -2,14 +2,14 @@
  * Texts of any length in columns that hold 2 MB. A long text is stored in `blobs`, in parts below that limit, and the
  * column holds a reference to it. Limits count bytes of UTF-8, because SQLite's limit does.
  */
-import { isSealed, type Place, Ring } from "../../access/encryption/ring.ts";
+import { isSealed, type SealContext, Ring } from "../../access/encryption/ring.ts";
 
 // How a thread's texts are sealed: with the keys of its workspace, each bound to its row.
 
 /** The tables of which a copy takes the rows as they are. */
 const COPIED = /^(?:packs|writes|segments)\b/;
 
-export class Vault {
+export class TextVault {
   /** The thread under whose id copied rows are sealed: this one, or the one of which it is a copy. */
   origin: string;
 
@@ -21,15 +21,15 @@ export class Vault {
   }
 
   /** `row`: the column, and what identifies its row. */
-  seal(text: string, ...row: Place): string {
+  seal(text: string, ...row: SealContext): string {
     return this.ring.isOn ? this.ring.seal(text, this.#bound(row)) : text;
   }
 
-  open(held: string, ...row: Place): string {
+  open(held: string, ...row: SealContext): string {
     return isSealed(held) ? this.ring.open(held, this.#bound(row)) : held;
   }
 
-  #bound([column = "", ...key]: Place): Place {
+  #bound([column = "", ...key]: SealContext): SealContext {
     // The hash of a long text names it in every thread.
     if (column === "blobs") return ["thread", column, ...key];
     return ["thread", COPIED.test(String(column)) ? this.origin : this.threadId, column, ...key];
@@ -37,7 +37,7 @@ export class Vault {
 }
 
 /** One value of a row, as SQLite keeps it here. */
-export type Value = string | number | null;
+export type LongTextValue = string | number | null;
 
 /** Bytes that a column holds itself. Three such columns and their keys fit a row of 2,000,000 bytes, also when they are sealed. */
 const INLINE = { plain: 500_000, sealed: 450_000 };
@@ -48,19 +48,19 @@ const MARK = "\u0001";
 
 /** The table `blobs`. */
 interface Blobs {
-  all: <T extends object>(statement: string, ...params: Value[]) => T[];
-  insert: (table: "blobs", row: Record<string, Value>) => boolean;
-  remove: (table: "blobs", key: { hash: Value }) => void;
+  all: <T extends object>(statement: string, ...params: LongTextValue[]) => T[];
+  insert: (table: "blobs", row: Record<string, LongTextValue>) => boolean;
+  remove: (table: "blobs", key: { hash: LongTextValue }) => void;
 }
 
 export class LongTexts {
   constructor(
     private readonly blobs: Blobs,
-    private readonly vault: Vault,
+    private readonly vault: TextVault,
   ) {}
 
   /** What a column of this row holds for a text: the text, sealed, or a reference to its parts, which are written at once. */
-  store(text: string, ...row: Value[]): string {
+  store(text: string, ...row: LongTextValue[]): string {
     if (!exceeds(text, INLINE[this.#kind])) return this.vault.seal(text, ...row);
     const hash = this.vault.ring.hash(text);
     this.put(hash, text);
@@ -68,7 +68,7 @@ export class LongTexts {
   }
 
   /** The full text of a column of this row. */
-  load(held: string, ...row: Value[]): string {
+  load(held: string, ...row: LongTextValue[]): string {
     return isReference(held) ? this.get(held.slice(1)) : this.vault.open(held, ...row);
   }
 
@@ -87,12 +87,12 @@ export class LongTexts {
   }
 
   /** Deletes the text of a column's only row that refers to it. */
-  drop(held: Value): void {
+  drop(held: LongTextValue): void {
     if (isReference(held)) this.blobs.remove("blobs", { hash: held.slice(1) });
   }
 
   /** Deletes all texts but those to which one of these values of columns refers. */
-  keepOnly(held: Value[]): void {
+  keepOnly(held: LongTextValue[]): void {
     const used = new Set(held.filter(isReference).map((reference) => reference.slice(1)));
     for (const { hash } of this.blobs.all<{ hash: string }>("SELECT DISTINCT hash FROM blobs"))
       if (!used.has(hash)) this.blobs.remove("blobs", { hash });
@@ -109,7 +109,7 @@ export class LongTexts {
 }
 
 /** Whether a column holds a reference. */
-export const isReference = (held: Value): held is string => typeof held === "string" && held.startsWith(MARK);
+export const isReference = (held: LongTextValue): held is string => typeof held === "string" && held.startsWith(MARK);
 
 /** Whether the text takes more than `size` bytes of UTF-8. A UTF-16 unit takes three at most. */
 function exceeds(text: string, size: number): boolean {

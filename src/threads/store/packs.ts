@@ -4,10 +4,10 @@
  * earlier versions and of copies.
  */
 import type { PackRow, SegmentRow } from "./statements.ts";
-import type { Row, Statements } from "./statements.ts";
+import type { SqlRow, Statements } from "./statements.ts";
 
 /** Characters of a pack in a row of events. Beside the row's other texts it fits the limit of 2 MB, also when it is sealed. */
-const MOST_CARRIED = 40_000;
+const MAX_CARRIED = 40_000;
 /** Rows that one statement reads. Packs may have some 400,000 characters each. */
 const PACKS = 8;
 /** Rows of events of which one statement reads the ids. */
@@ -42,7 +42,7 @@ export class PackStore {
   /** Writes a pack. While a flush gathers, the pack waits for a row of events. */
   insert(lastId: string, firstId: string, entries: string): void {
     const pack = { firstId, lastId, entries };
-    if (this.#gathered && this.sql.carries && entries.length <= MOST_CARRIED) this.#gathered.push(pack);
+    if (this.#gathered && this.sql.carries && entries.length <= MAX_CARRIED) this.#gathered.push(pack);
     else this.#insert(pack);
   }
 
@@ -53,7 +53,7 @@ export class PackStore {
   }
 
   /** The columns of a pack that this row takes; none when none waits. */
-  carriedBy({ first_seq, n }: Pick<SegmentRow, "first_seq" | "n">): Row {
+  carriedBy({ first_seq, n }: Pick<SegmentRow, "first_seq" | "n">): SqlRow {
     const pack = this.#gathered?.shift();
     if (!pack) return {};
     const { firstId: first_id, lastId: last_id } = pack;
@@ -72,9 +72,9 @@ export class PackStore {
     this.#insertGathered();
     const rows = this.#rows(before);
     let row = rows.next().value;
-    for (const place of this.#places(before)) {
-      for (; row && row.last_id > place.last_id; row = rows.next().value) yield row;
-      yield this.#carriedAt(place);
+    for (const position of this.#places(before)) {
+      for (; row && row.last_id > position.last_id; row = rows.next().value) yield row;
+      yield this.#carriedAt(position);
     }
     for (; row; row = rows.next().value) yield row;
   }
@@ -85,9 +85,9 @@ export class PackStore {
     const sql = "SELECT last_id, n, entries FROM packs WHERE last_id >= ?1 AND first_id <= ?1 ORDER BY last_id, n";
     const rows = this.sql.all<PackRow>(sql, id).map((row) => this.#load(row));
     let older = 0;
-    for (const place of this.#places()) {
-      if (place.last_id >= id && place.first_id <= id) rows.push(this.#carriedAt(place));
-      if (place.last_id < id && (older += 1) === NEAR) break;
+    for (const position of this.#places()) {
+      if (position.last_id >= id && position.first_id <= id) rows.push(this.#carriedAt(position));
+      if (position.last_id < id && (older += 1) === NEAR) break;
     }
     return rows;
   }
@@ -101,7 +101,7 @@ export class PackStore {
   }
 
   /** The entries of a copied pack. */
-  entriesIn({ entries = null, last_id = null }: Row): string {
+  entriesIn({ entries = null, last_id = null }: SqlRow): string {
     return this.sql.texts.load(String(entries), "packs", last_id);
   }
 
@@ -143,13 +143,13 @@ export class PackStore {
   /** The rows of events with packs that may hold checkpoints before `before`, newest first, read as they are needed. */
   *#places(before?: string): Generator<Place, void, void> {
     if (this.#newest === undefined) this.#newest = this.#readPlaces();
-    for (let place = this.#newest; place; place = this.#olderThan(place))
-      if (before === undefined || place.first_id < before) yield place;
+    for (let position = this.#newest; position; position = this.#olderThan(position))
+      if (before === undefined || position.first_id < before) yield position;
   }
 
-  #olderThan(place: Place): Place | null {
-    if (place.older === undefined) place.older = this.#readPlaces(place);
-    return place.older;
+  #olderThan(position: Place): Place | null {
+    if (position.older === undefined) position.older = this.#readPlaces(position);
+    return position.older;
   }
 
   /** Reads the places before this one, and gives the newest of them. */
@@ -161,12 +161,12 @@ export class PackStore {
       before?.first_seq ?? null,
       before?.n ?? null,
     );
-    let place: Place | null | undefined = rows.length < PLACES ? null : undefined;
+    let position: Place | null | undefined = rows.length < PLACES ? null : undefined;
     for (const { carried, ...row } of rows.toReversed()) {
       const [first_id = "", last_id = ""] = carried.split(" ");
-      place = { ...row, first_id, last_id, older: place };
+      position = { ...row, first_id, last_id, older: position };
     }
-    return place ?? null;
+    return position ?? null;
   }
 
   #carriedAt({ first_seq, n, last_id }: Place): PackRow {

@@ -2,18 +2,18 @@
  * The rows of a thread's runs. How the last run ended is in the thread's own row, which the end of a run writes anyway: the row of that run
  * gets it when the next run ends.
  */
-import type { Value } from "./long-text.ts";
+import type { LongTextValue } from "./long-text.ts";
 import { type RunRow, withMember } from "./statements.ts";
 import type { Statements } from "./statements.ts";
 
 /** Rows that one statement reads. */
 const AT_ONCE = 20;
 /** Characters of an outcome that the thread's row holds: each change of the thread writes them again. */
-const MOST_HELD = 20_000;
+const MAX_HELD_RUNS = 20_000;
 /** The status of a row in SQL. Bound to it: the run of which the thread's row says the end, and its status. */
 const STATUS = "CASE WHEN run_id = ? AND status IN ('pending', 'running') THEN ? ELSE status END";
 
-export interface Ending {
+export interface StoredEnding {
   run_id: string;
   status: string;
   outcome: string;
@@ -21,12 +21,12 @@ export interface Ending {
 
 export class RunStore {
   /** Undefined: not read. */
-  #ended: Ending | null | undefined;
+  #ended: StoredEnding | null | undefined;
 
   /** `read`: gives the ending that the thread's row holds. */
   constructor(
     private readonly sql: Statements,
-    private readonly read: () => Ending | undefined,
+    private readonly read: () => StoredEnding | undefined,
   ) {}
 
   get(runId: string): RunRow | undefined {
@@ -47,7 +47,7 @@ export class RunStore {
     const before = this.#ending();
     if (before) this.set(before.run_id, before.status, before.outcome);
     this.#ended = null;
-    if (this.sql.carries && outcome.length <= MOST_HELD) this.#ended = { run_id: runId, status, outcome };
+    if (this.sql.carries && outcome.length <= MAX_HELD_RUNS) this.#ended = { run_id: runId, status, outcome };
     else this.set(runId, status, outcome);
   }
 
@@ -58,7 +58,7 @@ export class RunStore {
   }
 
   /** The ending that the thread's row holds when its object wakes. */
-  foundEnding(ended: Ending | undefined): void {
+  foundEnding(ended: StoredEnding | undefined): void {
     this.#ended = ended ?? null;
   }
 
@@ -94,17 +94,17 @@ export class RunStore {
     this.#ended = undefined;
   }
 
-  #ending(): Ending | null {
+  #ending(): StoredEnding | null {
     if (this.#ended === undefined) this.#ended = this.read() ?? null;
     return this.#ended;
   }
 
-  #bound(): [Value, Value] {
+  #bound(): [LongTextValue, LongTextValue] {
     const ended = this.#ending();
     return [ended?.run_id ?? null, ended?.status ?? null];
   }
 
-  #select(statement: string, ...params: Value[]): RunRow[] {
+  #select(statement: string, ...params: LongTextValue[]): RunRow[] {
     const { texts } = this.sql;
     const ended = this.#ending();
     return this.sql.all<RunRow>(statement, ...params).map((row) => {

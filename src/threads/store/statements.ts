@@ -1,5 +1,5 @@
 import { FORMATS } from "../../lib/object-tables.ts";
-import { LongTexts, type Value, Vault } from "./long-text.ts";
+import { LongTexts, type LongTextValue, TextVault } from "./long-text.ts";
 import { isSealed } from "../../access/encryption/ring.ts";
 
 // How the tables of a thread are stored. Their rows share one table of SQLite, because Cloudflare bills two rows for each table
@@ -132,7 +132,7 @@ const rowsSql = (table: TableName): string => `kind = ${kindSql(table)}${table =
 const listAssignments = (columns: string[]): string => columns.map((column) => `${column} = ?`).join(", ");
 const listConditions = (columns: string[]): string => columns.map((column) => `${column} = ?`).join(" AND ");
 
-export type Row = Record<string, Value>;
+export type SqlRow = Record<string, LongTextValue>;
 
 /** The table that a statement reads. */
 const TABLE = /\bFROM (\w+)/;
@@ -158,7 +158,7 @@ export class Statements {
 
   constructor(
     private readonly sql: SqlStorage,
-    vault: Vault = new Vault(""),
+    vault: TextVault = new TextVault(""),
   ) {
     this.texts = new LongTexts(this, vault);
     this.forget();
@@ -175,7 +175,7 @@ export class Statements {
   }
 
   /** Runs a SELECT on one table and gives its rows. */
-  all<T extends object>(statement: string, ...params: Value[]): T[] {
+  all<T extends object>(statement: string, ...params: LongTextValue[]): T[] {
     const table = this.#text(`table ${statement}`, () => TABLE.exec(statement)?.[1] ?? "") as TableName;
     if (!this.#made.has(this.#layout.holdingTable(table))) return [];
     const text = this.#text(statement, () => this.#layout.select(table, statement));
@@ -183,7 +183,7 @@ export class Statements {
   }
 
   /** Inserts a row. False when the thread is closed. */
-  insert(table: TableName, row: Row, onConflict: OnConflict = "fail"): boolean {
+  insert(table: TableName, row: SqlRow, onConflict: OnConflict = "fail"): boolean {
     if (this.#closed) return false;
     this.#make(table);
     const columns = Object.keys(row);
@@ -195,7 +195,7 @@ export class Statements {
   }
 
   /** Sets columns of the rows with this key. */
-  update(table: TableName, key: Row, set: Row): void {
+  update(table: TableName, key: SqlRow, set: SqlRow): void {
     if (!this.#made.has(this.#layout.holdingTable(table))) return;
     const [columns, keys] = [Object.keys(set), Object.keys(key)];
     const text = this.#text(`update ${table} ${columns.join()} ${keys.join()}`, () =>
@@ -205,7 +205,7 @@ export class Statements {
   }
 
   /** Deletes the rows with this key, or with these first parts of it. */
-  remove(table: TableName, key: Row): void {
+  remove(table: TableName, key: SqlRow): void {
     if (!this.#made.has(this.#layout.holdingTable(table))) return;
     const keys = Object.keys(key);
     const text = this.#text(`remove ${table} ${keys.join()}`, () => this.#layout.remove(table, keys));
@@ -245,9 +245,9 @@ export class Statements {
     this.#closed = true;
   }
 
-  #exec(statement: string, params: Value[]): Row[] {
+  #exec(statement: string, params: LongTextValue[]): SqlRow[] {
     if (this.#closed) return [];
-    const cursor = this.sql.exec<Row>(statement, ...params);
+    const cursor = this.sql.exec<SqlRow>(statement, ...params);
     const rows = cursor.toArray();
     this.rowsWritten += cursor.rowsWritten;
     return rows;

@@ -2,11 +2,11 @@
  * The tables of one thread, in its Durable Object's SQLite, and every statement on them.
  * Cloudflare bills rows written, so the data of one flush share a row where possible.
  */
-import { AnswerStore } from "./interrupts.ts";
+import { ResponseStore } from "./interrupts.ts";
 import { OutboxStore } from "./outbox.ts";
 import { PackStore } from "./packs.ts";
-import { type Ending, RunStore } from "./runs.ts";
-import type { Value } from "./long-text.ts";
+import { type StoredEnding, RunStore } from "./runs.ts";
+import type { LongTextValue } from "./long-text.ts";
 import {
   EVENT_TEXTS,
   type EventsRow,
@@ -16,8 +16,8 @@ import {
   unwrapRecord,
   wrapRecord,
 } from "./statements.ts";
-import { type Row, Statements } from "./statements.ts";
-import { Vault } from "./long-text.ts";
+import { type SqlRow, Statements } from "./statements.ts";
+import { TextVault } from "./long-text.ts";
 
 /** Rows that one statement reads. Rows of events may have some 400,000 characters each. */
 const EVENT_ROWS = 4;
@@ -25,30 +25,30 @@ const EVENT_ROWS = 4;
 /** The tables that a copy of a thread includes, long texts (`blobs`) before the columns that refer to them. */
 export const COPIED_TABLES = ["blobs", "packs", "heads", "writes", "segments"] as const;
 export type CopiedTable = (typeof COPIED_TABLES)[number];
-export type { Row };
+export type { SqlRow };
 
 /** What the thread's own row holds beside the record. */
 export interface HeldRecord {
   trace?: unknown[];
-  ended?: Ending;
+  ended?: StoredEnding;
 }
 
 export class Tables {
   readonly outbox: OutboxStore;
   readonly packs: PackStore;
   readonly runs: RunStore;
-  readonly answers: AnswerStore;
+  readonly responses: ResponseStore;
   readonly #sql: Statements;
 
   constructor(
     private readonly storage: DurableObjectStorage,
-    readonly vault: Vault = new Vault(""),
+    readonly vault: TextVault = new TextVault(""),
   ) {
     this.#sql = new Statements(storage.sql, vault);
     this.packs = new PackStore(this.#sql);
     this.runs = new RunStore(this.#sql, () => (JSON.parse(this.thread() ?? "{}") as HeldRecord).ended);
     this.outbox = new OutboxStore(this.#sql, (work) => this.transaction(work));
-    this.answers = new AnswerStore(this.#sql);
+    this.responses = new ResponseStore(this.#sql);
   }
 
   /** Rows written since the object woke: what the bench reports. */
@@ -144,7 +144,10 @@ export class Tables {
   }
 
   /** What these columns of a row of segments hold. */
-  #storeTexts<N extends "events" | "metas" | "chunks">(row: EventsRow & Record<N, string>, names: readonly N[]): Row {
+  #storeTexts<N extends "events" | "metas" | "chunks">(
+    row: EventsRow & Record<N, string>,
+    names: readonly N[],
+  ): SqlRow {
     const held = (name: N) => this.#sql.texts.store(row[name], `segments.${name}`, row.first_seq, row.n);
     return Object.fromEntries(names.map((name) => [name, held(name)]));
   }
@@ -265,12 +268,12 @@ export class Tables {
   }
 
   /** Writes a row as the tables hold it, unless there is one with its key. */
-  insertHeld(table: CopiedTable, row: Row): void {
+  insertHeld(table: CopiedTable, row: SqlRow): void {
     this.#sql.insert(table, row, "keep");
   }
 
   /** Rows as the tables hold them, for a copy. */
-  heldRows(statement: string, ...params: Value[]): Row[] {
+  heldRows(statement: string, ...params: LongTextValue[]): SqlRow[] {
     return this.#sql.all(statement, ...params);
   }
 

@@ -18,7 +18,7 @@ import {
   type SearchField,
 } from "../fields.ts";
 import { type ExactNumber, hasMembers, tryParseExact } from "../../lib/json.ts";
-import { type Call, type Literal, type Node, readSyntax } from "./syntax.ts";
+import { type FilterCall, type FilterLiteral, type FilterNode, readSyntax } from "./syntax.ts";
 import { FilterProblem } from "./syntax.ts";
 import { checkPattern, toLiteral } from "./values.ts";
 
@@ -26,18 +26,18 @@ import { checkPattern, toLiteral } from "./values.ts";
 export interface PairTest {
   part: PairPart;
   operator: Operator;
-  value: Literal | Literal[];
+  value: FilterLiteral | FilterLiteral[];
 }
 
-export type Json = Literal | ExactNumber | Json[] | { [key: string]: Json };
+export type Json = FilterLiteral | ExactNumber | Json[] | { [key: string]: Json };
 
 export const isJsonObject = (value: Json): value is { [key: string]: Json } => hasMembers(value);
 
-export type Filter =
-  | { op: "and" | "or"; args: Filter[] }
-  | { op: "not"; arg: Filter }
-  | { op: "compare"; field: Field; comparison: Comparison; value: Literal }
-  | { op: "in"; field: Field; values: Literal[] }
+export type TraceFilter =
+  | { op: "and" | "or"; args: TraceFilter[] }
+  | { op: "not"; arg: TraceFilter }
+  | { op: "compare"; field: Field; comparison: Comparison; value: FilterLiteral }
+  | { op: "in"; field: Field; values: FilterLiteral[] }
   | { op: "tag"; tag: string }
   | { op: "contains"; metadata: { [key: string]: Json } }
   | { op: "exists"; key: string }
@@ -51,12 +51,12 @@ const MAX_CONDITIONS = 60;
  * Parses a filter expression (reference: LangSmith's filter query language).
  * @throws FilterProblem (HTTP 400) that says what is wrong and at which 0-based position.
  */
-export function parseFilter(text: string): Filter {
+export function parseFilter(text: string): TraceFilter {
   const counter = { left: MAX_CONDITIONS };
   return readCall(readSyntax(text), counter);
 }
 
-function readCall(call: Call, counter: { left: number }): Filter {
+function readCall(call: FilterCall, counter: { left: number }): TraceFilter {
   switch (call.name) {
     case "and":
     case "or":
@@ -89,17 +89,17 @@ function readCall(call: Call, counter: { left: number }): Filter {
 }
 
 /** `and` binds the tests of one entry's key and value that stand in it directly: see `bindPairs`. */
-function readJunction(call: Call, op: "and" | "or", counter: { left: number }): Filter {
+function readJunction(call: FilterCall, op: "and" | "or", counter: { left: number }): TraceFilter {
   if (call.args.length === 0) throw new FilterProblem(`${op} needs at least one condition`, call.at);
   const args = call.args.map((arg) => readCall(nestedCall(arg), counter));
   const bound = op === "and" ? bindPairs(args) : args;
-  return bound.length === 1 ? (bound[0] as Filter) : { op, args: bound };
+  return bound.length === 1 ? (bound[0] as TraceFilter) : { op, args: bound };
 }
 
 /** Joins each test of a key with the tests of values beside it, so that they test the same entry. */
-function bindPairs(args: Filter[]): Filter[] {
-  const bound: Filter[] = [];
-  const open = new Map<PairKind, Extract<Filter, { op: "pair" }>>();
+function bindPairs(args: TraceFilter[]): TraceFilter[] {
+  const bound: TraceFilter[] = [];
+  const open = new Map<PairKind, Extract<TraceFilter, { op: "pair" }>>();
   for (const arg of args) {
     // A pair of several tests comes from a nested `and`, which has bound its own.
     if (arg.op !== "pair" || arg.tests.length > 1) {
@@ -119,7 +119,7 @@ function bindPairs(args: Filter[]): Filter[] {
   return bound;
 }
 
-function readComparison(call: Call, comparison: Comparison): Filter {
+function readComparison(call: FilterCall, comparison: Comparison): TraceFilter {
   const target = readField(argument(call, 0, 2));
   const node = argument(call, 1, 2);
   if (node.kind !== "literal")
@@ -136,12 +136,12 @@ function readComparison(call: Call, comparison: Comparison): Filter {
 }
 
 /** A null among inputs, outputs or metadata is a value like others. Feedback without a value has none. */
-function readPair({ kind, part }: Pair, operator: Operator, given: PairTest["value"]): Filter {
+function readPair({ kind, part }: Pair, operator: Operator, given: PairTest["value"]): TraceFilter {
   const value = given === null && part === "value" && kind !== "feedback" ? "null" : given;
   return { op: "pair", kind, tests: [{ part, operator, value }] };
 }
 
-function readIn(call: Call): Filter {
+function readIn(call: FilterCall): TraceFilter {
   const target = readField(argument(call, 0, 2));
   const node = argument(call, 1, 2);
   if (node.kind !== "list") throw new FilterProblem('expected a list such as ["a", "b"]', node.at);
@@ -151,7 +151,7 @@ function readIn(call: Call): Filter {
   return { op: "in", field: target.name as Field, values };
 }
 
-function readHas(call: Call): Filter {
+function readHas(call: FilterCall): TraceFilter {
   const field = readName(argument(call, 0, 2));
   const node = argument(call, 1, 2);
   const text = readString(node);
@@ -168,13 +168,13 @@ function readObject(text: string, at: number): { [key: string]: Json } {
   return value as { [key: string]: Json };
 }
 
-function readExists(call: Call): Filter {
+function readExists(call: FilterCall): TraceFilter {
   const field = readName(argument(call, 0, 2));
   if (field.value !== "metadata") throw new FilterProblem("exists() takes metadata", field.at);
   return { op: "exists", key: readString(argument(call, 1, 2)) };
 }
 
-function readSearch(call: Call): Filter {
+function readSearch(call: FilterCall): TraceFilter {
   if (call.args.length === 1) return { op: "search", fields: SEARCH_FIELDS, text: readString(argument(call, 0, 1)) };
   const field = readName(argument(call, 0, 2));
   const known = SEARCH_FIELDS.find((name) => name === field.value);
@@ -191,7 +191,7 @@ interface Target {
   at: number;
 }
 
-function readField(node: Node): Target {
+function readField(node: FilterNode): Target {
   const { value: name, at } = readName(node);
   if (isField(name)) return { name, type: FIELDS[name], at };
   if (isPairField(name)) {
@@ -210,23 +210,23 @@ function checkOperator(target: Target, operator: Operator, at: number): void {
 }
 
 /** The field's name: bare, or as a quoted string. */
-function readName(node: Node): { value: string; at: number } {
+function readName(node: FilterNode): { value: string; at: number } {
   if (node.kind === "name") return node;
   if (node.kind === "literal" && typeof node.value === "string") return { value: node.value, at: node.at };
   throw new FilterProblem("expected a field", node.at);
 }
 
-function readString(node: Node): string {
+function readString(node: FilterNode): string {
   if (node.kind === "literal" && typeof node.value === "string") return node.value;
   throw new FilterProblem("expected a string", node.at);
 }
 
-function nestedCall(node: Node): Call {
+function nestedCall(node: FilterNode): FilterCall {
   if (node.kind === "call") return node;
   throw new FilterProblem("expected a condition such as eq(…)", node.at);
 }
 
-function argument(call: Call, index: number, count: number): Node {
+function argument(call: FilterCall, index: number, count: number): FilterNode {
   const extra = call.args[count];
   if (extra) throw new FilterProblem(`${call.name} takes ${count} argument${count === 1 ? "" : "s"}`, extra.at);
   const node = call.args[index];

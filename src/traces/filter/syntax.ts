@@ -3,7 +3,7 @@ import { Problem } from "../../lib/problem.ts";
 
 // Tokens of the filter language, with their positions (0-based, in characters of the text).
 
-export type Token =
+export type FilterToken =
   | { kind: "name" | "string"; value: string; at: number }
   | { kind: "number"; value: number; at: number }
   | { kind: "(" | ")" | "[" | "]" | ","; at: number }
@@ -30,9 +30,9 @@ const ESCAPES: Record<string, string> = { n: "\n", t: "\t", r: "\r", b: "\b", f:
 const MAX_LENGTH = 20_000;
 
 /** Cuts a filter into tokens, the last one of kind "end". */
-export function tokenize(text: string): Token[] {
+export function tokenize(text: string): FilterToken[] {
   if (text.length > MAX_LENGTH) throw new FilterProblem(`longer than ${MAX_LENGTH} characters`, MAX_LENGTH);
-  const tokens: Token[] = [];
+  const tokens: FilterToken[] = [];
   let at = 0;
   while (at < text.length) {
     const space = match(SPACE, text, at);
@@ -48,7 +48,7 @@ export function tokenize(text: string): Token[] {
   return tokens;
 }
 
-function nextToken(text: string, at: number): { token: Token; end: number } {
+function nextToken(text: string, at: number): { token: FilterToken; end: number } {
   const char = text.charAt(at);
   if (PUNCTUATION.has(char)) return { token: { kind: char as "(", at }, end: at + 1 };
   if (char === '"' || char === "'") return stringToken(text, at);
@@ -59,7 +59,7 @@ function nextToken(text: string, at: number): { token: Token; end: number } {
   throw new FilterProblem(`unexpected character ${JSON.stringify(char)}`, at);
 }
 
-function numberToken(text: string, digits: string, at: number): { token: Token; end: number } {
+function numberToken(text: string, digits: string, at: number): { token: FilterToken; end: number } {
   const end = at + digits.length;
   if (match(NAME, text, end)) throw new FilterProblem("a number is followed by letters; quote it as a string", at);
   const value = Number(digits);
@@ -67,7 +67,7 @@ function numberToken(text: string, digits: string, at: number): { token: Token; 
   return { token: { kind: "number", value, at }, end };
 }
 
-function stringToken(text: string, at: number): { token: Token; end: number } {
+function stringToken(text: string, at: number): { token: FilterToken; end: number } {
   const quote = text.charAt(at);
   let value = "";
   for (let i = at + 1; i < text.length; i++) {
@@ -102,17 +102,17 @@ function match(pattern: RegExp, text: string, at: number): string | undefined {
   return pattern.exec(text)?.[0];
 }
 
-export type Literal = string | number | boolean | null;
+export type FilterLiteral = string | number | boolean | null;
 
-export type Node =
-  | { kind: "call"; name: string; args: Node[]; at: number }
+export type FilterNode =
+  | { kind: "call"; name: string; args: FilterNode[]; at: number }
   | { kind: "name"; value: string; at: number }
-  | { kind: "literal"; value: Literal; at: number }
-  | { kind: "list"; items: { value: Literal; at: number }[]; at: number };
+  | { kind: "literal"; value: FilterLiteral; at: number }
+  | { kind: "list"; items: { value: FilterLiteral; at: number }[]; at: number };
 
-export type Call = Extract<Node, { kind: "call" }>;
+export type FilterCall = Extract<FilterNode, { kind: "call" }>;
 
-const WORDS = new Map<string, Literal>([
+const WORDS = new Map<string, FilterLiteral>([
   ["true", true],
   ["false", false],
   ["null", null],
@@ -122,7 +122,7 @@ const WORDS = new Map<string, Literal>([
 const MAX_DEPTH = 20;
 
 /** The tree of one filter: a single call. */
-export function readSyntax(text: string): Call {
+export function readSyntax(text: string): FilterCall {
   const reader = new Reader(tokenize(text));
   const node = reader.argument(0);
   if (node.kind !== "call") throw new FilterProblem('a filter is a call such as eq(name, "x")', node.at);
@@ -133,17 +133,17 @@ export function readSyntax(text: string): Call {
 class Reader {
   private index = 0;
 
-  constructor(private readonly tokens: Token[]) {}
+  constructor(private readonly tokens: FilterToken[]) {}
 
-  private get token(): Token {
-    return this.tokens[Math.min(this.index, this.tokens.length - 1)] as Token;
+  private get token(): FilterToken {
+    return this.tokens[Math.min(this.index, this.tokens.length - 1)] as FilterToken;
   }
 
   finish(): void {
     if (this.token.kind !== "end") throw new FilterProblem("expected the end of the filter", this.token.at);
   }
 
-  argument(depth: number): Node {
+  argument(depth: number): FilterNode {
     const token = this.token;
     if (depth > MAX_DEPTH) throw new FilterProblem(`nested deeper than ${MAX_DEPTH} calls`, token.at);
     if (token.kind === "string" || token.kind === "number") {
@@ -159,23 +159,23 @@ class Reader {
     return { kind: "name", value: token.value, at: token.at };
   }
 
-  private arguments(depth: number): Node[] {
+  private arguments(depth: number): FilterNode[] {
     return this.sequence(")", () => this.argument(depth + 1));
   }
 
-  private list(): Node {
+  private list(): FilterNode {
     const at = this.token.at;
     return { kind: "list", items: this.sequence("]", () => this.literal()), at };
   }
 
-  private literal(): { value: Literal; at: number } {
+  private literal(): { value: FilterLiteral; at: number } {
     const token = this.token;
     const word = token.kind === "name" ? WORDS.get(token.value.toLowerCase()) : undefined;
     if (token.kind !== "string" && token.kind !== "number" && word === undefined) {
       throw new FilterProblem("a list holds strings and numbers only", token.at);
     }
     this.index++;
-    return { value: word === undefined ? (token as { value: Literal }).value : word, at: token.at };
+    return { value: word === undefined ? (token as { value: FilterLiteral }).value : word, at: token.at };
   }
 
   /** From the opening bracket (the current token) past the closing one. */

@@ -1,7 +1,7 @@
 /** Literals of a filter as values of a field's type. */
 import { microsFromIso } from "../time.ts";
 import type { FieldType, Operator } from "../fields.ts";
-import type { Literal } from "./syntax.ts";
+import type { FilterLiteral } from "./syntax.ts";
 import { FilterProblem } from "./syntax.ts";
 
 const UNITS: Record<string, number> = { us: 1e-6, ms: 1e-3, s: 1, m: 60, h: 3600, d: 86_400 };
@@ -25,7 +25,7 @@ const TAKES: Record<FieldType, string> = {
 };
 
 interface Placed {
-  value: Literal;
+  value: FilterLiteral;
   at: number;
 }
 
@@ -35,7 +35,7 @@ interface Typed {
 }
 
 /** The literal in the units of the stored field: microseconds for times, seconds for durations. */
-export function toLiteral({ name, type }: Typed, { value, at }: Placed, operator: Operator): Literal {
+export function toLiteral({ name, type }: Typed, { value, at }: Placed, operator: Operator): FilterLiteral {
   const isEqual = operator === "eq" || operator === "neq";
   if (value === null) {
     if (isEqual) return null;
@@ -48,7 +48,7 @@ export function toLiteral({ name, type }: Typed, { value, at }: Placed, operator
   return literal;
 }
 
-function convert(type: FieldType, value: NonNullable<Literal>): Literal | undefined {
+function convert(type: FieldType, value: NonNullable<FilterLiteral>): FilterLiteral | undefined {
   switch (type) {
     case "id":
       return typeof value === "string" ? value.toLowerCase() : undefined;
@@ -69,7 +69,7 @@ function convert(type: FieldType, value: NonNullable<Literal>): Literal | undefi
   }
 }
 
-function toNumber(value: Literal): number | undefined {
+function toNumber(value: FilterLiteral): number | undefined {
   const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
   return typeof number === "number" && Number.isFinite(number) ? number : undefined;
 }

@@ -2,7 +2,7 @@
 import { Readable } from "node:stream";
 import { createZstdDecompress } from "node:zlib";
 import type { Context } from "hono";
-import { Budget, type Claim } from "../../lib/bytes.ts";
+import { MemoryBudget, type MemoryReservation } from "../../lib/bytes.ts";
 import { Problem } from "../../lib/problem.ts";
 import type { App } from "../../http/context.ts";
 
@@ -16,7 +16,7 @@ export const WHOLE_BYTES = 20 * 1024 * 1024;
  * body of 20 MB, and runs that wait to be stored. The total is at most 44 MB of the isolate's 128 MB. Ordinary batches of a
  * few hundred kilobytes do not wait.
  */
-const ingestBudget = new Budget(16 * 1024 * 1024);
+const ingestBudget = new MemoryBudget(16 * 1024 * 1024);
 
 const CHUNK = 128 * 1024;
 const ENCODINGS = new Set(["identity", "gzip", "x-gzip", "zstd"]);
@@ -29,9 +29,12 @@ const RATIO = 200;
 const FREE_BYTES = 4 * 1024 * 1024;
 
 /** Runs `work` with a claim on the memory budget of ingest. */
-export async function withClaim<T>(c: Context<App>, work: (claim: Claim) => Promise<T>): Promise<T> {
-  const claim = ingestBudget.claim();
-  const working = work(claim).finally(() => claim.release());
+export async function withReservation<T>(
+  c: Context<App>,
+  work: (reservation: MemoryReservation) => Promise<T>,
+): Promise<T> {
+  const reservation = ingestBudget.reserve();
+  const working = work(reservation).finally(() => reservation.release());
   // Without waitUntil the platform ends a request when its client disconnects, and the claim is not released.
   c.executionCtx.waitUntil(working.catch(() => undefined));
   return working;
@@ -128,14 +131,14 @@ async function* readLarge(stream: ReadableStream<Uint8Array>): AsyncGenerator<Ui
 /** Reads the whole decoded body. 503 when the memory budget is used up. */
 export async function readWholeBody(
   request: Request,
-  claim: Claim,
+  reservation: MemoryReservation,
   limit = WHOLE_BYTES,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   let size = 0;
   for await (const chunk of decodedBody(request, limit)) {
     size += chunk.byteLength;
-    await claim.hold(size);
+    await reservation.hold(size);
     chunks.push(chunk);
   }
   const [only] = chunks;

@@ -9,16 +9,16 @@ import { createFeedback } from "../review/feedback/create.ts";
 import { locateRuns } from "../locate.ts";
 import { forgetProjects, projectById, projectByName } from "../projects/resolve.ts";
 import { loadMasker } from "../masking/store.ts";
-import { DEFAULT_PROJECT, type Place } from "../types.ts";
+import { DEFAULT_PROJECT, type PartitionLocation } from "../types.ts";
 import type { ProjectRow } from "../projects/store.ts";
 import { toDay } from "../time.ts";
-import { type Draft, readDraft } from "./normalise.ts";
-import { Gathering, type IngestFault, type Operation } from "./operations.ts";
+import { type RunDraft, readRunDraft } from "./normalise.ts";
+import { OperationGatherer, type IngestFault, type RunOperation } from "./operations.ts";
 import type { Day } from "./stored.ts";
 import { blobKeys, deleteStray, type Group, storeGroups, type Work } from "./stored.ts";
 
 /** What a 202 says: SDKs read only the status, people read the rest. */
-export interface IngestAnswer {
+export interface IngestResponse {
   message: string;
   taken: number;
   rejected: number;
@@ -39,7 +39,12 @@ export class Intake {
 
   /** An intake whose runs are masked by the rules of the principal's workspace. */
   static async masked(env: Env, principal: Principal, batched = false, newId?: () => string): Promise<Intake> {
-    return new Intake(env, principal, new Gathering(await loadMasker(env, principal.workspaceId), newId), batched);
+    return new Intake(
+      env,
+      principal,
+      new OperationGatherer(await loadMasker(env, principal.workspaceId), newId),
+      batched,
+    );
   }
 
   /** `masked`, for a request: what it sends without an id has the same id when it is repeated under its Idempotency-Key. */
@@ -52,7 +57,7 @@ export class Intake {
   constructor(
     private readonly env: Env,
     private readonly principal: Principal,
-    readonly gathering: Gathering,
+    readonly gathering: OperationGatherer,
     private readonly batched = false,
   ) {}
 
@@ -76,7 +81,7 @@ export class Intake {
     await deleteStray(this.env.BLOBS, stray);
   }
 
-  async #groupWork(work: Work[], places: Map<string, Place>): Promise<Group[]> {
+  async #groupWork(work: Work[], places: Map<string, PartitionLocation>): Promise<Group[]> {
     const groups = new Map<string, Group>();
     for (const item of work) {
       const key = `${item.operation.kind}.${item.operation.id}`;
@@ -96,7 +101,7 @@ export class Intake {
   }
 
   /** Stores the remaining operations and the feedback. Returns the answer. */
-  async finish(): Promise<IngestAnswer> {
+  async finish(): Promise<IngestResponse> {
     await this.store(true);
     this.#feedback += await takeFeedback(this.env, this.principal, this.gathering);
     const { rejected, faults } = this.gathering;
@@ -126,9 +131,9 @@ export class Intake {
   }
 }
 
-function draftSafely(operation: Operation, gathering: Gathering): Work[] {
+function draftSafely(operation: RunOperation, gathering: OperationGatherer): Work[] {
   try {
-    return [{ operation, draft: readDraft(operation) }];
+    return [{ operation, draft: readRunDraft(operation) }];
   } catch {
     gathering.fault(operation.id, "The run could not be read.");
     return [];
@@ -136,7 +141,12 @@ function draftSafely(operation: Operation, gathering: Gathering): Work[] {
 }
 
 /** Patches that say neither their project nor their time belong to a run that is known already. */
-async function locateVague(env: Env, db: Database, workspaceId: string, work: Work[]): Promise<Map<string, Place>> {
+async function locateVague(
+  env: Env,
+  db: Database,
+  workspaceId: string,
+  work: Work[],
+): Promise<Map<string, PartitionLocation>> {
   const posted = new Set(
     work.filter(({ operation }) => operation.kind === "post").map(({ operation }) => operation.id),
   );
@@ -146,7 +156,7 @@ async function locateVague(env: Env, db: Database, workspaceId: string, work: Wo
   return locateRuns(env, db, workspaceId, [...new Set(ids)]);
 }
 
-function isVague({ project, startIsCertain }: Draft, { kind }: Operation): boolean {
+function isVague({ project, startIsCertain }: RunDraft, { kind }: RunOperation): boolean {
   return kind === "patch" && (!startIsCertain || (project.id === undefined && project.name === undefined));
 }
 
@@ -155,7 +165,7 @@ async function dayFor(
   db: Database,
   workspaceId: string,
   { operation, draft }: Work,
-  places: Map<string, Place>,
+  places: Map<string, PartitionLocation>,
 ): Promise<Day | string> {
   const known = places.get(draft.write.id);
   if (known) {
@@ -179,8 +189,8 @@ async function dayFor(
 async function resolveProject(
   db: Database,
   workspaceId: string,
-  { project }: Draft,
-  trace: Place | undefined,
+  { project }: RunDraft,
+  trace: PartitionLocation | undefined,
 ): Promise<ProjectRow | undefined> {
   if (project.id !== undefined) {
     const found = await projectById(db, workspaceId, project.id);
@@ -195,7 +205,7 @@ async function resolveProject(
  * Stores feedback in order, so that the last one with an id is kept. Returns how much. The runs are located once for all
  * feedback.
  */
-async function takeFeedback(env: Env, principal: Principal, gathering: Gathering): Promise<number> {
+async function takeFeedback(env: Env, principal: Principal, gathering: OperationGatherer): Promise<number> {
   if (gathering.feedback.length === 0) return 0;
   let taken = 0;
   const runIds = [...new Set(gathering.feedback.map(({ runId }) => runId))];

@@ -5,7 +5,7 @@
 import { Problem } from "../../lib/problem.ts";
 import { giveBack } from "./body.ts";
 
-export interface Part {
+export interface MultipartPart {
   /** Empty when the part names none. */
   name: string;
   /** Its Content-Type, without parameters. */
@@ -46,7 +46,7 @@ export function readBoundary(contentType: string | null): string {
 export async function readParts(
   chunks: AsyncIterable<Uint8Array>,
   boundary: string,
-  take: (part: Part) => void,
+  take: (part: MultipartPart) => void,
   pause: (waiting: number) => Promise<void>,
 ): Promise<void> {
   const parser = new Parser(boundary, take);
@@ -59,7 +59,7 @@ export async function readParts(
   throw parser.incomplete();
 }
 
-type Head = Pick<Part, "name" | "type" | "filename">;
+type Head = Pick<MultipartPart, "name" | "type" | "filename">;
 
 function readHead(head: string): Head {
   let name: string | undefined;
@@ -98,7 +98,7 @@ class Parser {
 
   constructor(
     boundary: string,
-    private readonly take: (part: Part) => void,
+    private readonly take: (part: MultipartPart) => void,
   ) {
     this.open = Buffer.from(`--${boundary}`);
     this.close = Buffer.from(`\r\n--${boundary}`);

@@ -1,14 +1,14 @@
 /** From a run as sent, with all its oddities, to the write that a partition merges. */
 import { byteLength } from "../../lib/bytes.ts";
-import { asUuid, parseDotted, type Segment, uuidTime } from "../time.ts";
+import { asUuid, parseDotted, type OrderSegment, uuidTime } from "../time.ts";
 import { TAGS_BYTES } from "../limits.ts";
 import { LARGE_FIELDS, type LargeField, RUN_TYPES, type RunWrite } from "../types.ts";
 import { DAY_MICROS, keepInRange, isOutsideTime, parseTime } from "../time.ts";
 import type { Field } from "./reader.ts";
-import type { Operation } from "./operations.ts";
+import type { RunOperation } from "./operations.ts";
 
 /** A write without its payloads. `placePayloads` adds them. */
-export interface Draft {
+export interface RunDraft {
   write: RunWrite;
   fields: Partial<Record<LargeField, Field>>;
   /** start_time, if the operation has it: from dotted_order, start_time, or the id. */
@@ -23,12 +23,12 @@ export interface Draft {
 }
 
 /** Reads one operation: what cannot be understood is left out and named in `warnings`. */
-export function readDraft(operation: Operation): Draft {
+export function readRunDraft(operation: RunOperation): RunDraft {
   const { run, kind, id } = operation;
   const warnings: string[] = [];
-  const place = readPlace(id, run, warnings);
+  const location = readTreePosition(id, run, warnings);
   const stated = parseTime(run["start_time"]);
-  const segmentStart = place.segments?.at(-1)?.start;
+  const segmentStart = location.segments?.at(-1)?.start;
   const isUnread = run["start_time"] !== undefined && run["start_time"] !== null && stated === undefined;
   const refusal = findTimeFault(isUnread ? run["start_time"] : undefined, segmentStart) ?? typeRefusal(run["run_type"]);
   if (isUnread) warnings.push("start_time: not a time; it was left out");
@@ -38,7 +38,7 @@ export function readDraft(operation: Operation): Draft {
   const write: RunWrite = {
     kind,
     id,
-    ...place.fields,
+    ...location.fields,
     name: normaliseText("name", run["name"], 1_000, warnings),
     run_type: normaliseText("run_type", run["run_type"], 60, warnings)?.toLowerCase(),
     start_time: segmentStart === undefined && stated === undefined ? undefined : start,
@@ -84,8 +84,8 @@ function typeRefusal(type: unknown): string | undefined {
   return `run_type: expected one of ${[...RUN_TYPES].join(", ")}`;
 }
 
-function readFields({ fields }: Operation, warnings: string[]): Draft["fields"] {
-  const taken: Draft["fields"] = {};
+function readFields({ fields }: RunOperation, warnings: string[]): RunDraft["fields"] {
+  const taken: RunDraft["fields"] = {};
   for (const name of LARGE_FIELDS) {
     const field = fields[name];
     if (typeof field === "string") warnings.push(`${name}: ${field}; it was left out`);
@@ -94,16 +94,16 @@ function readFields({ fields }: Operation, warnings: string[]): Draft["fields"] 
   return taken;
 }
 
-interface Place {
-  segments?: Segment[];
+interface TreePosition {
+  segments?: OrderSegment[];
   fields: Pick<RunWrite, "trace_id" | "parent_run_id" | "dotted_order" | "is_root">;
 }
 
 /** The run's position in its trace. A dotted_order that contradicts the ids is left out, and derived again later. */
-function readPlace(id: string, run: Record<string, unknown>, warnings: string[]): Place {
+function readTreePosition(id: string, run: Record<string, unknown>, warnings: string[]): TreePosition {
   const trace = asUuid(run["trace_id"]);
   const parent = asUuid(run["parent_run_id"]);
-  const plain: Place = { fields: { trace_id: trace, parent_run_id: parent === id ? undefined : parent } };
+  const plain: TreePosition = { fields: { trace_id: trace, parent_run_id: parent === id ? undefined : parent } };
   const given = run["dotted_order"];
   if (given === undefined || given === null || given === "") {
     return run["is_root"] === true ? { fields: { ...plain.fields, is_root: true } } : plain;
@@ -129,7 +129,7 @@ function readPlace(id: string, run: Record<string, unknown>, warnings: string[])
   };
 }
 
-function findContradiction(segments: Segment[], id: string, trace?: string, parent?: string): string | undefined {
+function findContradiction(segments: OrderSegment[], id: string, trace?: string, parent?: string): string | undefined {
   if (segments.at(-1)?.id !== id) return "id";
   if (trace !== undefined && segments[0]?.id !== trace) return "trace_id";
   if (parent !== undefined && segments.at(-2)?.id !== parent) return "parent_run_id";

@@ -8,12 +8,12 @@ import { FIELD_BYTES, LARGE_BYTES } from "../limits.ts";
 import { LARGE_FIELDS, type LargeField } from "../types.ts";
 import type { Masker } from "../masking/masker.ts";
 import { type Field, readField } from "./reader.ts";
-import type { Part } from "./multipart.ts";
+import type { MultipartPart } from "./multipart.ts";
 import { readMembers, parsePiece } from "./reader.ts";
 
 type Kind = "post" | "patch";
 
-export interface Operation {
+export interface RunOperation {
   kind: Kind;
   id: string;
   /** The run object as sent, without its heavy fields. */
@@ -64,7 +64,7 @@ const MASKED = new Set(["name", "tags"]);
 const PLACE = ["trace_id", "parent_run_id", "dotted_order", "is_root", "start_time", "session_id", "session_name"];
 
 /** Gathers the parts of each run, in any order. It can be drained while more parts arrive. */
-export class Gathering {
+export class OperationGatherer {
   /** `masker`: masks what is gathered, before anything else reads it. `newId`: the id of what is sent without one. */
   constructor(
     private readonly masker?: Masker,
@@ -76,7 +76,7 @@ export class Gathering {
   rejected = 0;
   /** The approximate memory of the gathered parts, bytes. */
   weight = 0;
-  private byKey = new Map<string, Operation>();
+  private byKey = new Map<string, RunOperation>();
   /** The `PLACE` fields of drained runs. */
   private readonly drained = new Map<string, Record<string, unknown>>();
   private loose: { runId: string; attachment: Attachment }[] = [];
@@ -94,7 +94,7 @@ export class Gathering {
   }
 
   /** One part of a multipart body; one that cannot be understood is noted and skipped. */
-  addPart({ name, type, data }: Part): void {
+  addPart({ name, type, data }: MultipartPart): void {
     const [kind = "", rawId = "", ...rest] = name.split(".");
     const id = asUuid(rawId);
     if (!["post", "patch", "attachment", "feedback"].includes(kind) || !id) {
@@ -169,7 +169,7 @@ export class Gathering {
    * Removes and returns the gathered operations. Attachments of runs that have not arrived stay. At the end they become
    * patches without fields.
    */
-  drain(isEnd: boolean): Operation[] {
+  drain(isEnd: boolean): RunOperation[] {
     const waiting: typeof this.loose = [];
     for (const loose of this.loose) {
       const kind = (["post", "patch"] as const).find((kind) => this.knows(`${kind}.${loose.runId}`));
@@ -238,14 +238,14 @@ export class Gathering {
     return values;
   }
 
-  private setField(operation: Operation, name: LargeField, field: Field | string | undefined): void {
+  private setField(operation: RunOperation, name: LargeField, field: Field | string | undefined): void {
     operation.fields[name] = field;
     if (typeof field === "object") {
       this.weight += typeof field.content === "string" ? field.content.length : field.content.bytes.byteLength;
     }
   }
 
-  private operation(kind: Kind, id: string): Operation {
+  private operation(kind: Kind, id: string): RunOperation {
     const key = `${kind}.${id}`;
     const known = this.byKey.get(key);
     if (known) return known;
@@ -253,7 +253,7 @@ export class Gathering {
     if (!place && this.drained.size + this.byKey.size >= MAX_RUNS) {
       throw new Problem(413, `More than ${MAX_RUNS} runs. Send fewer at a time.`);
     }
-    const operation: Operation = { kind, id, run: { ...place }, fields: {}, attachments: [] };
+    const operation: RunOperation = { kind, id, run: { ...place }, fields: {}, attachments: [] };
     this.byKey.set(key, operation);
     this.weight += RUN_WEIGHT;
     return operation;

@@ -1,5 +1,5 @@
 /** Moves large payloads and attachments to R2, which keeps the write small. */
-import type { Blobs } from "../../access/encryption/blobs.ts";
+import type { SealedBlobs } from "../../access/encryption/blobs.ts";
 import type { Ring } from "../../access/encryption/ring.ts";
 import { logError } from "../../lib/log.ts";
 import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";
@@ -8,11 +8,11 @@ import { sealWrite } from "../encryption.ts";
 import { payloadKey } from "../stub.ts";
 import { LARGE_FIELDS } from "../types.ts";
 import { giveBack } from "./body.ts";
-import type { Draft } from "./normalise.ts";
-import type { Operation } from "./operations.ts";
+import type { RunDraft } from "./normalise.ts";
+import type { RunOperation } from "./operations.ts";
 
 /** An object for R2. */
-export interface Blob {
+export interface PayloadBlob {
   key: string;
   data: Uint8Array;
   /** Content type of an attachment. */
@@ -26,10 +26,10 @@ export interface Blob {
 export function placePayloads(
   prefix: string,
   ring: Ring,
-  { write, fields }: Draft,
-  { attachments }: Operation,
-): Blob[] {
-  const blobs: Blob[] = [];
+  { write, fields }: RunDraft,
+  { attachments }: RunOperation,
+): PayloadBlob[] {
+  const blobs: PayloadBlob[] = [];
   for (const name of LARGE_FIELDS) {
     const content = fields[name]?.content;
     if (content === undefined) continue;
@@ -57,7 +57,7 @@ export function attachmentKey(prefix: string, runId: string, name: string): stri
 }
 
 /** Writes one object to R2 and frees its bytes. 503 when R2 fails; the SDKs then send the batch again. */
-export async function putBlob(bucket: Blobs, { key, data, type }: Blob): Promise<void> {
+export async function putBlob(bucket: SealedBlobs, { key, data, type }: PayloadBlob): Promise<void> {
   await put(bucket, key, data, type);
   giveBack(data);
 }
@@ -66,7 +66,7 @@ export async function putBlob(bucket: Blobs, { key, data, type }: Blob): Promise
  * Copies objects, for runs that another partition takes. The originals are deleted with theirs.
  * @throws Problem 503 when they are deleted already. The client sends them again.
  */
-export async function copyBlobs(bucket: Blobs, copies: { from: string; to: string }[]): Promise<void> {
+export async function copyBlobs(bucket: SealedBlobs, copies: { from: string; to: string }[]): Promise<void> {
   await inParallel(copies, CONNECTIONS, async ({ from, to }) => {
     const object = await bucket.get(from);
     if (!object) throw busy("Payloads of the batch were deleted with their project or day. Send the batch again.");
@@ -74,7 +74,7 @@ export async function copyBlobs(bucket: Blobs, copies: { from: string; to: strin
   });
 }
 
-async function put(bucket: Blobs, key: string, data: Uint8Array | ReadableStream, type?: string): Promise<void> {
+async function put(bucket: SealedBlobs, key: string, data: Uint8Array | ReadableStream, type?: string): Promise<void> {
   try {
     await bucket.put(key, data, type === undefined ? {} : { httpMetadata: { contentType: type } });
   } catch (error) {

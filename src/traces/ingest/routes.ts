@@ -1,15 +1,15 @@
 /** Where the tracing SDKs send runs. */
 import type { Context, MiddlewareHandler } from "hono";
 import { Hono } from "hono";
-import type { Claim } from "../../lib/bytes.ts";
+import type { MemoryReservation } from "../../lib/bytes.ts";
 import { AnyObject } from "../../http/shapes.ts";
 import { createDoc } from "../../http/route.ts";
 import { refuseManyValues } from "../../lib/json.ts";
 import { Problem } from "../../lib/problem.ts";
 import type { App } from "../../http/context.ts";
-import { decodedBody, readWholeBody, withClaim } from "./body.ts";
-import { readBoundary, type Part, readParts } from "./multipart.ts";
-import { type Gathering, REQUEST_VALUES } from "./operations.ts";
+import { decodedBody, readWholeBody, withReservation } from "./body.ts";
+import { readBoundary, type MultipartPart, readParts } from "./multipart.ts";
+import { type OperationGatherer, REQUEST_VALUES } from "./operations.ts";
 import { readElements, isObjectText, readMembers } from "./reader.ts";
 import { Intake } from "./intake.ts";
 import { requirePermission } from "../../access/auth/roles.ts";
@@ -42,13 +42,13 @@ export function rootIngestRoutes(): Hono<App> {
 function commonRoutes(): Hono<App> {
   return new Hono<App>()
     .post("/runs/multipart", doc("Take runs as multipart/form-data", TAKEN), (c) =>
-      withClaim(c, async (claim) => {
+      withReservation(c, async (reservation) => {
         const boundary = readBoundary(c.req.header("content-type") ?? null);
         const intake = await Intake.begin(c);
         const { gathering } = intake;
-        const add = (part: Part) => gathering.addPart(part);
+        const add = (part: MultipartPart) => gathering.addPart(part);
         await readParts(decodedBody(c.req.raw), boundary, add, async (waiting) => {
-          await claim.hold(waiting + gathering.weight);
+          await reservation.hold(waiting + gathering.weight);
           if (gathering.weight > PIECE_BYTES) await intake.store();
         });
         return batchAnswer(c, intake);
@@ -61,19 +61,20 @@ function commonRoutes(): Hono<App> {
     );
 }
 
-type Take = (c: Context<App>, claim: Claim, body: Uint8Array) => Promise<Response>;
+type Take = (c: Context<App>, reservation: MemoryReservation, body: Uint8Array) => Promise<Response>;
 
 function takeWhole(handle: Take): (c: Context<App>) => Promise<Response> {
-  return (c) => withClaim(c, async (claim) => handle(c, claim, await readWholeJson(c.req.raw, claim)));
+  return (c) =>
+    withReservation(c, async (reservation) => handle(c, reservation, await readWholeJson(c.req.raw, reservation)));
 }
 
-async function readWholeJson(request: Request, claim: Claim): Promise<Uint8Array<ArrayBuffer>> {
-  const bytes = await readWholeBody(request, claim);
+async function readWholeJson(request: Request, reservation: MemoryReservation): Promise<Uint8Array<ArrayBuffer>> {
+  const bytes = await readWholeBody(request, reservation);
   refuseManyValues(bytes, REQUEST_VALUES);
   return bytes;
 }
 
-async function takeBatch(c: Context<App>, claim: Claim, body: Uint8Array): Promise<Response> {
+async function takeBatch(c: Context<App>, reservation: MemoryReservation, body: Uint8Array): Promise<Response> {
   if (!isObjectText(body)) throw new Problem(422, "Invalid body: expected an object with post and patch.");
   const intake = await Intake.begin(c);
   const { gathering } = intake;
@@ -84,7 +85,7 @@ async function takeBatch(c: Context<App>, claim: Claim, body: Uint8Array): Promi
     for (const run of readElements(runs)) {
       gathering.addRunText(kind, run);
       if (gathering.weight <= PIECE_BYTES) continue;
-      await claim.hold(body.byteLength + gathering.weight);
+      await reservation.hold(body.byteLength + gathering.weight);
       await intake.store();
     }
   }
@@ -103,7 +104,7 @@ function isNull(json: Uint8Array): boolean {
   return json.byteLength === 4 && json[0] === 0x6e;
 }
 
-async function takeRun(c: Context<App>, _claim: Claim, body: Uint8Array): Promise<Response> {
+async function takeRun(c: Context<App>, _claim: MemoryReservation, body: Uint8Array): Promise<Response> {
   return takeOne(c, "post", body);
 }
 
@@ -117,7 +118,7 @@ async function takeOne(c: Context<App>, kind: "post" | "patch", body: Uint8Array
   return c.json(answer, 202);
 }
 
-function refuseFaults({ rejected, faults: [fault] }: Gathering): void {
+function refuseFaults({ rejected, faults: [fault] }: OperationGatherer): void {
   if (rejected > 0) throw new Problem(422, `Invalid run: ${fault?.message}.`);
 }
 
@@ -134,11 +135,11 @@ function isTraceRun(names: Set<string>): boolean {
 
 function dispatch(isOurs: (names: Set<string>) => boolean, handle: Take): MiddlewareHandler<App> {
   return async (c, next) => {
-    const taken = await withClaim(c, async (claim) => {
-      const bytes = await readWholeJson(c.req.raw, claim);
+    const taken = await withReservation(c, async (reservation) => {
+      const bytes = await readWholeJson(c.req.raw, reservation);
       const isTrace = isOurs(namesIn(bytes));
       requirePermission(c.get("principal"), isTrace ? "traces.write" : "runs.create");
-      if (isTrace) return handle(c, claim, bytes);
+      if (isTrace) return handle(c, reservation, bytes);
       const headers = new Headers(c.req.raw.headers);
       headers.delete("content-encoding");
       headers.delete("content-length");

@@ -3,17 +3,17 @@ import { database } from "../../db/client.ts";
 import { tracePartition, blobPrefix } from "../stub.ts";
 import type { PartitionIdentity, RunWrite } from "../types.ts";
 import { toListed } from "../review/feedback/create.ts";
-import { movePlace } from "../review/feedback/store.ts";
+import { moveFeedbackLocation } from "../review/feedback/store.ts";
 import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";
-import { EARLY, lookupIds, isClosed, listShards, findTraceId, MOST_SHARDS } from "../locate.ts";
+import { EARLY, lookupIds, isClosed, listShards, findTraceId, MAX_SHARDS } from "../locate.ts";
 import { findOutage } from "../../lib/retry.ts";
-import { openBlobs } from "../../access/encryption/blobs.ts";
+import { openSealedBlobs } from "../../access/encryption/blobs.ts";
 import { loadRing } from "../../access/encryption/keys.ts";
-import { isProjectGone } from "../projects/resolve.ts";
+import { isProjectNotFound } from "../projects/resolve.ts";
 import { weighWrite } from "../limits.ts";
-import type { Draft } from "./normalise.ts";
-import type { Operation } from "./operations.ts";
-import { type Blob, copyBlobs, placePayloads, putBlob } from "./payloads.ts";
+import type { RunDraft } from "./normalise.ts";
+import type { RunOperation } from "./operations.ts";
+import { type PayloadBlob, copyBlobs, placePayloads, putBlob } from "./payloads.ts";
 
 // Feedback that came before its run, to the shard that takes the run. It is taken there, then D1 names that shard, then it is
 // removed here. A move that stops in between is repeated with the next write of the run, and at each point D1 names a shard that has it.
@@ -36,7 +36,7 @@ export async function moveFeedback(
       if (shard === undefined || shard === from.shard) continue;
       const place = { ...from, shard };
       if (await tracePartition(env, workspaceId, place).takeFeedback(place, feedback)) {
-        await movePlace(database(env.DB), { workspaceId, projectId, day, shard, ...toListed(feedback) });
+        await moveFeedbackLocation(database(env.DB), { workspaceId, projectId, day, shard, ...toListed(feedback) });
         await here.handOver(feedback);
       } else await here.deleteFeedback(feedback.id);
     }
@@ -53,7 +53,7 @@ export type Day = Omit<PartitionIdentity, "shard">;
  * with a smaller number, so ingest needs no query to D1 for it.
  */
 const grown = new Map<string, number>();
-const MOST_KNOWN = 10_000;
+const MAX_KNOWN = 10_000;
 
 const dayKey = ({ workspaceId, projectId, day }: Day) => `${workspaceId}/${projectId}/${day}`;
 
@@ -63,7 +63,7 @@ export function shardsKnown(day: Day): number {
 
 export function noteShards(day: Day, shards: number): void {
   if (shards <= shardsKnown(day)) return;
-  if (grown.size >= MOST_KNOWN) grown.clear();
+  if (grown.size >= MAX_KNOWN) grown.clear();
   grown.set(dayKey(day), shards);
 }
 
@@ -137,8 +137,8 @@ const RPC_BYTES = 8 * 1024 * 1024;
 
 /** One operation, as far as it has come. */
 export interface Work {
-  operation: Operation;
-  draft: Draft;
+  operation: RunOperation;
+  draft: RunDraft;
   /** The shard in which its run was found. */
   shard?: number;
   /** The keys of its objects in R2: names below the prefix. */
@@ -160,7 +160,7 @@ export async function storeGroups(env: Env, groups: Group[], batched: boolean): 
     try {
       return await store();
     } catch (error) {
-      if (!isProjectGone(error)) throw error;
+      if (!isProjectNotFound(error)) throw error;
       gone.push(...work);
       return [];
     }
@@ -204,8 +204,8 @@ async function splitBatches(env: Env, { day, work }: Group): Promise<Batch[]> {
 }
 
 async function storeBlobs(env: Env, batches: Batch[]): Promise<void> {
-  const bucket = openBlobs(env);
-  const blobs = new Map<string, Blob>();
+  const bucket = openSealedBlobs(env);
+  const blobs = new Map<string, PayloadBlob>();
   const copies: { from: string; to: string }[] = [];
   for (const { partition, work } of batches) {
     const prefix = blobPrefix(partition.workspaceId, partition);
@@ -238,7 +238,7 @@ async function upsert(env: Env, { partition, shards, work }: Batch, batched: boo
       for (const id of answer.left) left.add(id);
     }
   } catch (error) {
-    const canGrow = !isClosed(partition.shard, shards) && shards < MOST_SHARDS;
+    const canGrow = !isClosed(partition.shard, shards) && shards < MAX_SHARDS;
     if (findOutage(error) !== "overloaded" || !canGrow) throw error;
     noteShards(partition, shards * 2);
     return [{ day: partition, work }];

@@ -41,15 +41,15 @@ export function neededBy(pattern: string): string | undefined {
 type RegexRule = Extract<MaskRule, { type: "regex" }>;
 
 /** The most instructions of one program: a counted repetition is written out. */
-const MOST_INSTRUCTIONS = 5_000;
+const MAX_INSTRUCTIONS = 5_000;
 /** The most bytes of the automaton of all rules. */
-const MOST_MEMORY = 2 * 1024 * 1024;
+const MAX_MEMORY = 2 * 1024 * 1024;
 
 /** Compiles the rules to a function that masks a text; undefined without rules. @throws Problem 422 that names the invalid pattern */
 export async function compileExpressions(rules: RegexRule[]): Promise<((text: string) => string) | undefined> {
   if (rules.length === 0) return undefined;
   const { RE2JS, RE2Set } = await import("re2js");
-  const set = new RE2Set(RE2Set.UNANCHORED, 0, MOST_MEMORY);
+  const set = new RE2Set(RE2Set.UNANCHORED, 0, MAX_MEMORY);
   const all = rules.map((rule) => {
     const pattern = rule.ignore_case ? `(?i)${rule.pattern}` : rule.pattern;
     const compiled = compile(RE2JS, pattern, rule.pattern);
@@ -75,7 +75,7 @@ const PIECE = 16_384;
 /** By how many two pieces overlap: a match that needs more to be seen is not found where a piece ends. */
 const OVERLAP = 2_048;
 /** The most characters that the searches of one pattern in one text read together, if each reads to the end of its piece. */
-const MOST_READ = 30_000_000;
+const MAX_READ = 30_000_000;
 
 /** Replaces what the pattern finds. What is left when the bound is reached is masked whole. */
 function replaceAll(pattern: RE2JS, text: string, mark: string): string {
@@ -92,7 +92,7 @@ function replaceAll(pattern: RE2JS, text: string, mark: string): string {
     while (matcher.find()) {
       const start = matcher.start();
       read += piece.length - start;
-      if (read > MOST_READ) return masked + mark;
+      if (read > MAX_READ) return masked + mark;
       if (!isLast && (start >= next || matcher.end() === piece.length)) {
         // The next piece has it whole. One that reaches the end of this piece may be longer than a piece.
         if (start < next) size = 2 * piece.length;
@@ -127,7 +127,7 @@ function compile(engine: typeof RE2JS, pattern: string, shown: string): RE2JS {
     const why = error instanceof Error ? error.message.replace(/^error parsing regexp: /, "") : "cannot be read";
     throw refused(`${why}. Patterns are those of RE2, without backreferences and look-around`);
   }
-  if (compiled.programSize() > MOST_INSTRUCTIONS) throw refused("it is too large. Use smaller repetitions");
+  if (compiled.programSize() > MAX_INSTRUCTIONS) throw refused("it is too large. Use smaller repetitions");
   if (BETWEEN.some((text) => matchesNothing(compiled, text))) throw refused("it matches an empty text");
   return compiled;
 }

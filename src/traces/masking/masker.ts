@@ -2,12 +2,12 @@
 import { createHmac } from "node:crypto";
 import { isExactNumber } from "../../lib/json.ts";
 import { compileExpressions } from "./expressions.ts";
-import { parsePath, type Segment, maskText, type MaskRule } from "./schema.ts";
+import { parsePath, type PathSegment, maskText, type MaskRule } from "./schema.ts";
 import { MASKS, type SetName } from "./sets.ts";
 import type { StoredFeedback } from "../types.ts";
 
 interface PathRule {
-  segments: Segment[];
+  segments: PathSegment[];
   mark: string;
 }
 /** A path rule, and how many of its segments lead to the value. */

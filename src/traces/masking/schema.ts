@@ -5,7 +5,7 @@ import { SETS } from "./sets.ts";
 // The part of JSONPath (RFC 9535) that rules may use: names, indexes, wildcards and descendants.
 
 /** `deep`: at any depth below. `name` undefined: every member or element. */
-export interface Segment {
+export interface PathSegment {
   name: string | undefined;
   deep: boolean;
 }
@@ -14,9 +14,9 @@ const TOKEN =
   /(\.\.?)(?:(\*)|([\p{L}_$][\p{L}\p{N}_$-]*))|(\.\.)?\[(?:(\*)|(\d{1,9})|'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")\]/uy;
 
 /** The segments of `$.inputs.user['full name']`, `$..password` or `$.inputs.messages[*].content`; undefined when it is none. */
-export function parsePath(text: string): Segment[] | undefined {
+export function parsePath(text: string): PathSegment[] | undefined {
   if (!text.startsWith("$")) return undefined;
-  const segments: Segment[] = [];
+  const segments: PathSegment[] = [];
   let at = 1;
   while (at < text.length) {
     TOKEN.lastIndex = at;
@@ -34,8 +34,8 @@ export function parsePath(text: string): Segment[] | undefined {
 }
 
 /** The most rules of a workspace, and the most characters of a pattern or path. */
-const MOST_RULES = 50;
-const MOST_CHARACTERS = 500;
+const MAX_RULES = 50;
+const MAX_CHARACTERS = 500;
 
 const name = v.optional(v.pipe(v.string(), v.regex(/^[\w-]{1,40}$/, "must be 1 to 40 letters, digits, - or _")));
 
@@ -44,7 +44,7 @@ const RegexRule = v.strictObject({
   type: v.literal("regex"),
   name,
   /** A regular expression of RE2: no backreferences and no look-around. Its time is bounded (expressions.ts). */
-  pattern: v.pipe(v.string(), v.minLength(1), v.maxLength(MOST_CHARACTERS)),
+  pattern: v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_CHARACTERS)),
   ignore_case: v.optional(v.boolean(), false),
 });
 const PathRule = v.strictObject({
@@ -52,7 +52,7 @@ const PathRule = v.strictObject({
   name,
   path: v.pipe(
     v.string(),
-    v.maxLength(MOST_CHARACTERS),
+    v.maxLength(MAX_CHARACTERS),
     v.check(
       (text) => parsePath(text) !== undefined,
       "must be a JSONPath of names, indexes, * and .., such as $.inputs.user.ssn or $..password",
@@ -63,7 +63,7 @@ const PathRule = v.strictObject({
 export const MaskRule = v.variant("type", [SetRule, RegexRule, PathRule]);
 export type MaskRule = v.InferOutput<typeof MaskRule>;
 
-export const MaskRules = v.strictObject({ rules: v.pipe(v.array(MaskRule), v.maxLength(MOST_RULES)) });
+export const MaskRules = v.strictObject({ rules: v.pipe(v.array(MaskRule), v.maxLength(MAX_RULES)) });
 
 /** What replaces what a rule finds. */
 export function maskText(rule: MaskRule): string {

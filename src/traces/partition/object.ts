@@ -18,7 +18,7 @@ import {
   writeMeta,
   earlyFeedback,
   findHeldIds,
-  heldWrites,
+  writesOfHeldRuns,
   shardsNeeded,
   identify,
   readIdentity,
@@ -26,7 +26,7 @@ import {
   writeTier,
 } from "./store/meta.ts";
 import { database } from "../../db/client.ts";
-import { deletePlacesById } from "../review/feedback/store.ts";
+import { deleteFeedbackLocationsById } from "../review/feedback/store.ts";
 import { blobPrefix } from "../stub.ts";
 import {
   forgetUnlisted,
@@ -41,9 +41,9 @@ import {
 import { DurableObject } from "cloudflare:workers";
 import type { TraceTier } from "../projects/table.ts";
 import { isNewer, NEWER_ALARM_MS, newerFormat } from "../../lib/object-tables.ts";
-import { answerCall, type Answering } from "../../lib/rpc.ts";
+import { dispatchRpc, type RpcTarget } from "../../lib/rpc.ts";
 import { logError } from "../../lib/log.ts";
-import { isDayOver, nextSeal, sealSome } from "./write/seal.ts";
+import { isDayOver, nextClose, closeSome } from "./write/seal.ts";
 import { crossingTraces, tracesPassing } from "./read/selection.ts";
 import { Gather, applyWrites, groupWrites } from "./write/write.ts";
 import {
@@ -63,7 +63,7 @@ import {
   REGISTER_DELAY_MS,
 } from "./retention.ts";
 import { countChanged, readPage } from "./read/page.ts";
-import { rankRuns } from "./read/rank.ts";
+import { rankInPartition } from "./read/rank.ts";
 import { queryRuns, storedIds, traceTree } from "./read/read.ts";
 import { listForRule, settleForRule, takeForRule } from "./rules.ts";
 import { noRunTimes, runTimes } from "./stats/durations.ts";
@@ -72,9 +72,9 @@ import { readChildren, NO_STATS, partitionStats, NO_THREAD_STATS, threadStats, l
 import { hasTables, migrate } from "./store/tables.ts";
 import type { ChangedRequest, PageRequest, RunPage } from "../columns.ts";
 import type {
-  Ranking,
+  RankRequest,
   RuleRunsRequest,
-  Settled,
+  RuleOutcome,
   TakeRequest,
   QueryRequest,
   RunSelection,
@@ -89,7 +89,7 @@ import { dayBounds } from "../time.ts";
 
 // The end of a partition. Writes that come while it is destroyed are refused: they would be acknowledged and then deleted.
 
-export class Ending {
+export class PartitionDestruction {
   /** Set until it is over. */
   #running: Promise<void> | undefined;
   /** When this instance ended last, milliseconds. */
@@ -155,7 +155,7 @@ export async function deleteRemains(
   for (;;) {
     const places = known(({ workspaceId }) => ({ workspaceId, ids: unlistedFeedback(sql) }));
     if (!places || places.ids.length === 0) break;
-    await deletePlacesById(database(env.DB), places.workspaceId, places.ids);
+    await deleteFeedbackLocationsById(database(env.DB), places.workspaceId, places.ids);
     known(() => forgetUnlisted(sql, places.ids));
   }
   for (;;) {
@@ -170,7 +170,7 @@ export async function deleteRemains(
  * A shard of one project's day. Its name holds workspace, project, day and shard; the identity is sent with every
  * write.
  */
-export class TracePartition extends DurableObject<Env> implements TracePartitionRpc, Answering {
+export class TracePartition extends DurableObject<Env> implements TracePartitionRpc, RpcTarget {
   /** True when the tables exist. The first commit creates them, so that reads of an unknown partition store nothing. */
   private held: boolean;
   /** A newer version wrote the partition: every call answers 503. */
@@ -180,9 +180,9 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   private shards = 1;
   /** Traces that were deleted before the first commit, which stores them. */
   private deletedBefore: string[] = [];
-  private ending = new Ending();
+  private ending = new PartitionDestruction();
   /** From the last write. Only a project's tier ever changes. */
-  private told: PartitionIdentity | undefined;
+  private identity: PartitionIdentity | undefined;
   private readonly gather = new Gather((writes) => this.apply(writes));
 
   constructor(ctx: DurableObjectState, env: Env) {
@@ -192,16 +192,16 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     if (!this.held || this.isNewer) return;
     migrate(ctx.storage);
     this.shards = readMeta(this.sql, "shards") ?? 1;
-    this.ending = new Ending(readMeta(this.sql, "ending"));
+    this.ending = new PartitionDestruction(readMeta(this.sql, "ending"));
   }
 
-  async answer(method: string, args: unknown[]): Promise<unknown> {
-    return answerCall(this, method, args);
+  async dispatch(method: string, args: unknown[]): Promise<unknown> {
+    return dispatchRpc(this, method, args);
   }
 
   async upsert(identity: PartitionIdentity, writes: RunWrite[], how: Upserting = {}): Promise<Upserted> {
     const { batched = false, shards = 1 } = how;
-    this.told = identity;
+    this.identity = identity;
     await this.ending.refuseLost(this.env.BLOBS, blobPrefix(identity.workspaceId, identity), writes);
     await this.begin(identity);
     this.learn(identity, shards);
@@ -215,7 +215,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   }
 
   async holds(identity: PartitionIdentity, shards: number, ids: string[], traces = ids): Promise<string[]> {
-    this.told = identity;
+    this.identity = identity;
     await this.begin(identity);
     this.gather.flush();
     this.learn(identity, shards);
@@ -235,8 +235,8 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     return this.known((identity) => queryRuns(this.sql, identity, request)) ?? { runs: [], done: true };
   }
 
-  async rank(request: RunSelection & Ranking) {
-    return this.known((identity) => rankRuns(this.sql, identity, request)) ?? [];
+  async rank(request: RunSelection & RankRequest) {
+    return this.known((identity) => rankInPartition(this.sql, identity, request)) ?? [];
   }
 
   async tree(traceId: string, limit: number) {
@@ -283,7 +283,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     return this.known(() => listForRule(this.sql, request)) ?? [];
   }
 
-  async settleForRule(rule: string, settled: Settled[]) {
+  async settleForRule(rule: string, settled: RuleOutcome[]) {
     return this.known(() => this.ctx.storage.transactionSync(() => settleForRule(this.sql, rule, settled)));
   }
 
@@ -422,16 +422,16 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     await deleteRemains(this.env, this.sql, (read) => this.known(read));
     if (!this.held) return undefined;
     await register(this.env, this.sql, () => this.held && !this.ending.isOn);
-    const isDone = await this.sealBlocks(isDayOver(identity.day));
+    const isDone = await this.closeBlocks(isDayOver(identity.day));
     if (!this.held) return undefined;
     if (!isDone || !isDropped) return Date.now() + REGISTER_DELAY_MS;
     const end = isOver() ? readKeptUntil(this.env, this.sql) : expiry();
-    return Math.min(end, nextDue(this.sql), nextSeal(this.sql, identity.day));
+    return Math.min(end, nextDue(this.sql), nextClose(this.sql, identity.day));
   }
 
   /** True when no block is left to seal. */
-  protected async sealBlocks(isOver: boolean): Promise<boolean> {
-    return sealSome(this.ctx.storage, isOver, () => this.held);
+  protected async closeBlocks(isOver: boolean): Promise<boolean> {
+    return closeSome(this.ctx.storage, isOver, () => this.held);
   }
 
   /** Prepares the first commit. */
@@ -464,11 +464,11 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   private pickOwn({ shard }: PartitionIdentity, writes: RunWrite[]): RunWrite[] {
     if (!isClosed(shard, this.shards)) return writes;
     this.gather.flush();
-    return heldWrites(this.sql, writes);
+    return writesOfHeldRuns(this.sql, writes);
   }
 
   private apply(writes: RunWrite[]): void {
-    const identity = this.told;
+    const identity = this.identity;
     if (!identity) throw new Error("A write came without the partition's identity.");
     const prefix = blobPrefix(identity.workspaceId, identity);
     for (const group of this.held ? [...groupWrites(this.sql, writes)] : [writes]) {

@@ -3,8 +3,8 @@ import { database } from "../../db/client.ts";
 import type { TraceTier } from "../projects/table.ts";
 import { blobPrefix, tracePartition } from "../stub.ts";
 import type { PartitionIdentity } from "../types.ts";
-import { deletePartitionPlaces } from "../review/feedback/store.ts";
-import { projectGone } from "../projects/resolve.ts";
+import { deletePartitionFeedbackLocations } from "../review/feedback/store.ts";
+import { projectNotFound } from "../projects/resolve.ts";
 import { recentDeletions, findProject, type ProjectRow } from "../projects/store.ts";
 import {
   announcePartition,
@@ -27,7 +27,7 @@ const DAY_MS = 86_400_000;
 const RETENTION_DAYS: Record<TraceTier, number> = { longlived: 400, shortlived: 14 };
 
 /** The project's settings for its runs; undefined for a deleted project. */
-export type Retention = Pick<ProjectRow, "traceTier" | "retentionDays" | "legalHold">;
+export type TraceRetention = Pick<ProjectRow, "traceTier" | "retentionDays" | "legalHold">;
 
 /** How long until a partition on legal hold checks again, in milliseconds. */
 const HOLD_MS = DAY_MS;
@@ -35,12 +35,12 @@ const HOLD_MS = DAY_MS;
 export async function readRetention(
   env: Env,
   { workspaceId, projectId }: PartitionIdentity,
-): Promise<Retention | undefined> {
+): Promise<TraceRetention | undefined> {
   return findProject(database(env.DB), workspaceId, projectId);
 }
 
 /** When the partition is to be deleted, as its project has it now, milliseconds. While it is on hold, never before tomorrow. */
-export function currentExpiry(env: Env, sql: SqlStorage, project: Retention | undefined): number {
+export function currentExpiry(env: Env, sql: SqlStorage, project: TraceRetention | undefined): number {
   const expiry = computeExpiry(env, sql, project) ?? Number.POSITIVE_INFINITY;
   return project?.legalHold ? Math.max(expiry, Date.now() + HOLD_MS) : expiry;
 }
@@ -62,7 +62,7 @@ const DELETIONS_MS = 7 * DAY_MS;
 export async function announce(env: Env, identity: PartitionIdentity): Promise<string[]> {
   const { workspaceId, projectId, day, shard } = identity;
   const db = database(env.DB);
-  if (!(await announcePartition(db, { workspaceId, projectId, day, shard }))) throw projectGone();
+  if (!(await announcePartition(db, { workspaceId, projectId, day, shard }))) throw projectNotFound();
   return recentDeletions(db, workspaceId, projectId, Date.now() - DELETIONS_MS);
 }
 
@@ -87,7 +87,7 @@ export async function register(env: Env, sql: SqlStorage, isHeld: () => boolean)
  * When the partition is to be deleted, milliseconds. It counts from the day's end, or from the last write where that is
  * later: traces that are replayed or migrated keep their old times and must not vanish as they arrive.
  */
-export function computeExpiry(env: Env, sql: SqlStorage, kept?: Retention): number | undefined {
+export function computeExpiry(env: Env, sql: SqlStorage, kept?: TraceRetention): number | undefined {
   const identity = readIdentity(sql);
   if (!identity) return undefined;
   const tier = kept?.traceTier ?? identity.traceTier;
@@ -126,7 +126,7 @@ export async function deleteOutside(env: Env, identity: Omit<PartitionIdentity, 
     await env.BLOBS.delete(objects.map(({ key }) => key));
   }
   const db = database(env.DB);
-  await deletePartitionPlaces(db, workspaceId, identity);
+  await deletePartitionFeedbackLocations(db, workspaceId, identity);
   await deletePartition(db, workspaceId, identity);
 }
 

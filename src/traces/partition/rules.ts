@@ -2,7 +2,15 @@
  * Which runs the rules of a workspace have taken. One transaction finds the runs that match and notes them, so that each is
  * taken once by a rule, also when a worker is killed in between. A partition of a project without rules has no row of this.
  */
-import type { RuleCounts, RuleRunsRequest, RuleRunState, Settled, Taken, TakenRun, TakeRequest } from "../rpc.ts";
+import type {
+  RuleCounts,
+  RuleRunsRequest,
+  RuleRunState,
+  RuleOutcome,
+  RuleBatch,
+  RuleRun,
+  TakeRequest,
+} from "../rpc.ts";
 import { OF_TRACES, numbersOfId, OF_IDS } from "./store/ids.ts";
 import type { PartitionIdentity } from "../types.ts";
 import { firstInsertedAfter, lastChange } from "./store/changes.ts";
@@ -14,7 +22,7 @@ import { selectionCondition } from "./read/selection.ts";
  * Whether a run belongs to the part `rate` of all runs. It depends on the id alone: a repeated look gives the same answer, and the
  * runs of a smaller part are among those of a larger one.
  */
-export function isSampled(id: string, rate: number): boolean {
+export function isRunSampled(id: string, rate: number): boolean {
   return rate >= 1 || hashId(id) < rate * 2 ** 32;
 }
 
@@ -29,7 +37,7 @@ function hashId(text: string): number {
 
 /** How many runs are looked at in one step, and in one call. */
 const STEP = 2_000;
-const MOST_STEPS = 10;
+const MAX_STEPS = 10;
 
 /** The member of a run's metadata that says that an evaluator of a rule made it. No rule takes such a run. */
 const isOwn = (runs: string) => `json_extract(${runs}.metadata, '$.weir_rule_id') IS NOT NULL`;
@@ -43,17 +51,17 @@ interface Position {
 }
 
 /** Takes runs. To be called inside a transaction. */
-export function takeForRule(sql: SqlStorage, identity: PartitionIdentity, request: TakeRequest): Taken {
+export function takeForRule(sql: SqlStorage, identity: PartitionIdentity, request: TakeRequest): RuleBatch {
   const { rule, limit, lease } = request;
   const now = Date.now();
   const due = dueRuns(sql, rule, limit, now);
   let isOver = due.length === limit;
-  for (let step = 0; !isOver && step < MOST_STEPS; step++) {
+  for (let step = 0; !isOver && step < MAX_STEPS; step++) {
     const left = readOn(sql, identity, request);
     due.push(...dueRuns(sql, rule, limit, now, due));
     isOver = !left || due.length >= limit;
   }
-  const runs = withoutSuspects(due.slice(0, limit)).map(({ n, id, attempts, step }): TakenRun => {
+  const runs = withoutSuspects(due.slice(0, limit)).map(({ n, id, attempts, step }): RuleRun => {
     sql.exec("UPDATE rule_runs SET attempts = attempts + 1, due = ? WHERE n = ? AND rule = ?", now + lease, n, rule);
     return { id, attempt: attempts + 1, step };
   });
@@ -68,7 +76,7 @@ export function takeForRule(sql: SqlStorage, identity: PartitionIdentity, reques
 }
 
 /** Notes what became of runs. A run that is over stays so. To be called inside a transaction. */
-export function settleForRule(sql: SqlStorage, rule: string, settled: Settled[]): RuleCounts {
+export function settleForRule(sql: SqlStorage, rule: string, settled: RuleOutcome[]): RuleCounts {
   const sum = { ...NONE };
   for (const { id, state, step, cost, wait = 0 } of settled) {
     const written = sql.exec(
@@ -91,7 +99,7 @@ export function settleForRule(sql: SqlStorage, rule: string, settled: Settled[])
 }
 
 /** Runs of all rules among which those that are done are looked for. */
-const MOST_LOOKED_AT = 20_000;
+const MAX_LOOKED_AT = 20_000;
 
 export function listForRule(sql: SqlStorage, { rule, state, limit }: RuleRunsRequest): RuleRunState[] {
   const rows =
@@ -103,7 +111,7 @@ export function listForRule(sql: SqlStorage, { rule, state, limit }: RuleRunsReq
           limit,
         )
       : sql.exec<Listed>(
-          `SELECT r.id, d.attempts, d.step, d.due FROM (SELECT * FROM rule_runs ORDER BY n DESC LIMIT ${MOST_LOOKED_AT}) d
+          `SELECT r.id, d.attempts, d.step, d.due FROM (SELECT * FROM rule_runs ORDER BY n DESC LIMIT ${MAX_LOOKED_AT}) d
            CROSS JOIN runs r ON r.n = d.n WHERE d.rule = ? AND d.state = 'done' ORDER BY d.n DESC LIMIT ?`,
           rule,
           limit,
@@ -168,7 +176,7 @@ function readOn(sql: SqlStorage, identity: PartitionIdentity, request: TakeReque
     traces,
     ...condition.values,
   );
-  const taken = matching.toArray().filter(({ id }) => isSampled(id, rate));
+  const taken = matching.toArray().filter(({ id }) => isRunSampled(id, rate));
   const noted = sql.exec(
     "INSERT OR IGNORE INTO rule_runs (n, rule, due) SELECT value, ?, 0 FROM json_each(?) RETURNING n",
     rule,

@@ -16,23 +16,23 @@ export class ModelFailure extends Error {
 }
 
 /** Why a call has failed, for programs. `cancelled`: its reader has left. */
-export type FaultKind = "cancelled" | "timeout" | "provider" | "connection";
+export type CallFaultKind = "cancelled" | "timeout" | "provider" | "connection";
 
-export interface Fault {
-  kind: FaultKind;
+export interface CallFault {
+  kind: CallFaultKind;
   /** What the caller may read. */
   message: string;
 }
 
 /** Characters of a provider's message. */
-const MOST_SAID = 500;
+const MAX_ERROR_TEXT = 500;
 /** What providers quote of keys, as "Incorrect API key provided: sk-ab****yz". */
 const KEYS = /\b(?:(?:sk|pk|key|gsk|xai)[-_]|Bearer )[\w*.-]{6,}/g;
 
 /** The text without the key of the call, and without what looks like a key. */
 export function withoutKeys(text: string, key: string | undefined): string {
   const known = key === undefined || key === "" ? text : text.replaceAll(key, "[key]");
-  return known.replaceAll(KEYS, "[key]").slice(0, MOST_SAID);
+  return known.replaceAll(KEYS, "[key]").slice(0, MAX_ERROR_TEXT);
 }
 
 // Work that a signal ends, also where the platform reads on: a call of a binding knows no signal, nor does the body of an answer.
@@ -51,9 +51,9 @@ export async function within<T>(signal: AbortSignal, work: Promise<T>): Promise<
 }
 
 /** Characters of an answer with its tool calls. */
-const MOST_ANSWER = 1_000_000;
+const MAX_COMPLETION = 1_000_000;
 /** Bytes of an answer that is no stream, and of an error. */
-const MOST_WHOLE = 4 * 1024 * 1024;
+const MAX_WHOLE_RESPONSE = 4 * 1024 * 1024;
 
 export interface CallPart {
   index: number;
@@ -78,7 +78,7 @@ export interface UsageMetadata {
 }
 
 /** What has come so far. */
-export class Answer {
+export class Completion {
   content = "";
   calls: { id: string; name: string; args: string }[] = [];
   finish: string | undefined;
@@ -114,8 +114,8 @@ export class Answer {
     }
     if (parts.length > 0) delta.tool_calls = parts;
     this.#size += JSON.stringify(delta).length;
-    if (this.#size > MOST_ANSWER * 2 || this.content.length > MOST_ANSWER)
-      throw new ModelFailure(`The model's answer is longer than ${MOST_ANSWER} characters.`);
+    if (this.#size > MAX_COMPLETION * 2 || this.content.length > MAX_COMPLETION)
+      throw new ModelFailure(`The model's answer is longer than ${MAX_COMPLETION} characters.`);
     return Object.keys(delta).length > 0 ? delta : undefined;
   }
 
@@ -129,11 +129,11 @@ export class Answer {
 }
 
 /** The most tool calls of an answer: an index is a place in a list. */
-const MOST_CALLS = 128;
+const MAX_CALLS = 128;
 
 function partIn(call: Record<string, unknown>, at: number): CallPart {
   const index = Number.isSafeInteger(call["index"]) ? Number(call["index"]) : at;
-  if (index < 0 || index >= MOST_CALLS) throw new ModelFailure(`The model called more than ${MOST_CALLS} tools.`);
+  if (index < 0 || index >= MAX_CALLS) throw new ModelFailure(`The model called more than ${MAX_CALLS} tools.`);
   const { name, arguments: args } = isObject(call["function"]) ? call["function"] : {};
   return {
     index,
@@ -201,7 +201,7 @@ async function textIn({ body }: Response): Promise<string> {
   let size = 0;
   for await (const chunk of body ?? []) {
     size += chunk.byteLength;
-    if (size > MOST_WHOLE) throw new ModelFailure("The model's answer is too large.");
+    if (size > MAX_WHOLE_RESPONSE) throw new ModelFailure("The model's answer is too large.");
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString();

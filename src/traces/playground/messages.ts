@@ -1,6 +1,6 @@
 /** From a request to the messages that the model gets: those of the request, or of a prompt's commit, with the variables. */
 import { type TemplateMessage, fillMessages, TemplateFault } from "../../agents/prompts/template.ts";
-import { type CallBody, CALL_BYTES, Message, MOST_MESSAGES } from "./schema.ts";
+import { type CallBody, CALL_BYTES, PromptMessage, MAX_MESSAGES } from "./schema.ts";
 import type { Context } from "hono";
 import { requirePermission } from "../../access/auth/roles.ts";
 import { withRing } from "../../access/encryption/keys.ts";
@@ -62,8 +62,8 @@ export async function fillCall(c: Context<App>, given: CallBody): Promise<Filled
     : { template: { messages: given.messages ?? [], format: given.template_format ?? "none", tools: [] } };
   const messages = fill(template, variables);
   if (messages.length === 0) throw new Problem(422, "Invalid body.messages: there is no message to send.");
-  if (messages.length > MOST_MESSAGES)
-    throw new Problem(422, `Invalid body.messages: must be at most ${MOST_MESSAGES} with those of placeholders.`);
+  if (messages.length > MAX_MESSAGES)
+    throw new Problem(422, `Invalid body.messages: must be at most ${MAX_MESSAGES} with those of placeholders.`);
   withinBytes(messages, CALL_BYTES, "messages with their variables");
   // The tools of the request replace those of the prompt.
   const own = tools.length > 0 ? tools : (template.tools as typeof tools);
@@ -85,7 +85,9 @@ async function findCommitted(c: Context<App>, name: string, word: string) {
 
 function fill({ messages, format }: ChatPrompt, variables: Record<string, unknown>): TemplateMessage[] {
   try {
-    return fillMessages(messages, format, variables, (one, name) => parse(Message, one, `body.variables.${name}`));
+    return fillMessages(messages, format, variables, (one, name) =>
+      parse(PromptMessage, one, `body.variables.${name}`),
+    );
   } catch (error) {
     if (error instanceof TemplateFault) throw new Problem(422, `Invalid body.variables: ${error.message}`);
     throw error;

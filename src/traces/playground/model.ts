@@ -9,7 +9,7 @@ import type { PlaygroundModel } from "./schema.ts";
 export const OFFLINE = "weir-offline";
 const DELAY_MS = 5;
 
-interface Asked {
+interface ModelRequest {
   messages: { role: string; content: unknown; tool_call_id?: string; tool_calls?: OpenAiCall[] }[];
   tools?: { function: { name: string } }[];
 }
@@ -21,7 +21,7 @@ interface OpenAiCall {
 
 /** A `fetch` that answers a request for chat completions with a stream of chunks. */
 export const offline = (env: Env) => async (_url: string, init: RequestInit) => {
-  const { messages, tools = [] } = JSON.parse(init.body as string) as Asked;
+  const { messages, tools = [] } = JSON.parse(init.body as string) as ModelRequest;
   const given = messages.map(({ role, content, tool_calls = [], tool_call_id = "" }) => {
     const calls = tool_calls.map((call) => ({
       id: call.id,

@@ -13,7 +13,7 @@ import { fillCall } from "./messages.ts";
 import { knownModels, reachModel } from "./model.ts";
 import { CALL_MS, callFrames } from "./run.ts";
 import { CallBody } from "./schema.ts";
-import { Spending } from "./spend.ts";
+import { CallSpending } from "./spend.ts";
 
 const doc = createDoc("Playground");
 
@@ -38,7 +38,7 @@ export const playgroundRoutes = new Hono<App>()
     const id = uuidv7();
     const facts = { runId: id, workspaceId, model: model.name, provider: model.provider };
     const user = principal.user?.identity;
-    const spending = await Spending.begin(c.env, { ...facts, user });
+    const spending = await CallSpending.begin(c.env, { ...facts, user });
     const detail = { provider: model.provider, model: model.name, ...(prompt && { prompt: prompt.name }) };
     await audit(c, { action: "playground.called", targetId: id, detail });
     const more = { ...(prompt && { prompt }), ...(key && { keep: key.keepStream }) };

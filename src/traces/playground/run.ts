@@ -1,12 +1,12 @@
 /** One call of a model: its frames as they are sent, and what is kept of it. */
 import { storeOwnRuns } from "../own-runs.ts";
-import { Answer, type Fault, chunksIn, ModelFailure, withoutKeys, within } from "./completion.ts";
+import { Completion, type CallFault, chunksIn, ModelFailure, withoutKeys, within } from "./completion.ts";
 import type { ReachedModel } from "./model.ts";
 import { type FilledCall, openAiMessage, requestBody } from "./messages.ts";
 import { logError } from "../../lib/log.ts";
 import { runAll } from "../../lib/parallel.ts";
 import { sseFrame } from "../../http/sse.ts";
-import type { Spending } from "./spend.ts";
+import type { CallSpending } from "./spend.ts";
 
 // The trace of a call: one run of a model, in a project of its own.
 
@@ -21,8 +21,8 @@ export interface TracedCall {
   end: number;
   model: ReachedModel;
   call: FilledCall;
-  answer: Answer;
-  fault?: Fault;
+  answer: Completion;
+  fault?: CallFault;
   /** The prompt and its commit. */
   prompt?: { name: string; hash: string };
 }
@@ -78,14 +78,14 @@ export interface Started {
   workspaceId: string;
   model: ReachedModel;
   call: FilledCall;
-  spending: Spending;
+  spending: CallSpending;
   prompt?: { name: string; hash: string };
   /** Keeps the frames for a repetition of the request. */
   keep?: (text: string) => Promise<void>;
 }
 
 /** Characters of frames that are held to be kept. */
-const MOST_HELD = 1_000_000;
+const MAX_HELD_FRAMES = 1_000_000;
 
 const frame = (event: string, data: object) => sseFrame({ event, data: JSON.stringify(data) });
 
@@ -132,13 +132,13 @@ async function waitAtMost<T>(millis: number, work: Promise<T>): Promise<T | unde
 
 async function* writeFrames(started: Started, left: AbortSignal, finished: () => void): AsyncGenerator<string> {
   const { env, id, workspaceId, model, call, spending, prompt } = started;
-  const answer = new Answer();
+  const answer = new Completion();
   const start = Date.now();
   let firstToken: number | undefined;
-  let fault: Fault | undefined;
+  let fault: CallFault | undefined;
   let held: string | undefined = started.keep && "";
   const hold = (one: string) => {
-    held = held === undefined || held.length + one.length > MOST_HELD ? undefined : held + one;
+    held = held === undefined || held.length + one.length > MAX_HELD_FRAMES ? undefined : held + one;
     return one;
   };
   try {
@@ -193,7 +193,7 @@ async function* writeFrames(started: Started, left: AbortSignal, finished: () =>
   yield last;
 }
 
-function describeFault(error: unknown, left: AbortSignal, key: string | undefined): Fault {
+function describeFault(error: unknown, left: AbortSignal, key: string | undefined): CallFault {
   if (left.aborted) return { kind: "cancelled", message: "Stopped by the caller." };
   if (error instanceof ModelFailure) return { kind: "provider", message: withoutKeys(error.message, key) };
   if (error instanceof Error && error.name === "TimeoutError")

@@ -6,8 +6,8 @@ import { JsonObject } from "../../lib/json.ts";
 
 /** Bytes of a whole call as JSON, with its images. */
 export const CALL_BYTES = 4 * 1024 * 1024;
-export const MOST_MESSAGES = 500;
-export const MOST_TOOLS = 128;
+export const MAX_MESSAGES = 500;
+export const MAX_TOOLS = 128;
 
 const text = (most: number) => v.pipe(v.string(), v.maxLength(most, `must be at most ${most} characters`));
 const name = v.pipe(text(200), v.minLength(1));
@@ -28,7 +28,7 @@ const Model = v.variant("provider", [
 ]);
 export type PlaygroundModel = v.InferOutput<typeof Model>;
 
-const Settings = v.strictObject({
+const ModelSettings = v.strictObject({
   temperature: number(0, 2),
   top_p: number(0, 1),
   max_tokens: whole(1, 1_000_000),
@@ -42,7 +42,7 @@ const Settings = v.strictObject({
   parallel_tool_calls: optional(v.boolean()),
   response_format: optional(v.pipe(JsonObject, maxBytes(METADATA_BYTES))),
 });
-export type Settings = v.InferOutput<typeof Settings>;
+export type ModelSettings = v.InferOutput<typeof ModelSettings>;
 
 const Url = v.pipe(
   v.string(),
@@ -53,7 +53,7 @@ const Part = v.variant("type", [
   v.object({ type: v.literal("image_url"), image_url: v.object({ url: Url }) }),
 ]);
 
-export const Message = v.object({
+export const PromptMessage = v.object({
   role: v.picklist(["system", "human", "ai", "tool", "placeholder"]),
   content: v.union([v.string(), v.pipe(v.array(Part), v.maxLength(100))]),
   tool_calls: optional(v.pipe(v.array(v.object({ id: text(200), name, args: JsonObject })), v.maxLength(100))),
@@ -68,12 +68,12 @@ const Tool = v.looseObject({
 export const CallBody = v.pipe(
   v.strictObject({
     model: Model,
-    settings: optional(Settings),
-    messages: optional(v.pipe(v.array(Message), v.maxLength(MOST_MESSAGES))),
+    settings: optional(ModelSettings),
+    messages: optional(v.pipe(v.array(PromptMessage), v.maxLength(MAX_MESSAGES))),
     prompt: optional(v.strictObject({ name, commit: optional(name) })),
     template_format: optional(v.picklist(["none", "f-string", "mustache"])),
     variables: optional(JsonObject),
-    tools: optional(v.pipe(v.array(Tool), v.maxLength(MOST_TOOLS))),
+    tools: optional(v.pipe(v.array(Tool), v.maxLength(MAX_TOOLS))),
   }),
   v.check(
     ({ messages, prompt }) => (prompt === undefined) !== (messages === undefined || messages.length === 0),

@@ -2,10 +2,10 @@
 import { deployedBudgets } from "../../limits/budgets/rule.ts";
 import { budgetsFor, describeReached, formatDay, type RunBudget } from "../../limits/budgets/rpc.ts";
 import { knownBudgets } from "../../limits/budgets/rpc.ts";
-import { type Report, type Standing, workspaceBudgets } from "../../limits/budgets/rpc.ts";
+import { type SpendReport, type BudgetUsage, workspaceBudgets } from "../../limits/budgets/rpc.ts";
 import { logError } from "../../lib/log.ts";
 import { Problem } from "../../lib/problem.ts";
-import { sendCall } from "../../deliveries/send.ts";
+import { sendDelivery } from "../../deliveries/send.ts";
 import { addCost, priceTable } from "../../limits/prices/prices.ts";
 import { statedUsage, type Usage } from "../../limits/prices/usage.ts";
 import type { UsageMetadata } from "./completion.ts";
@@ -20,7 +20,7 @@ export interface CallFacts {
 }
 
 /** What the deployment and the workspace say about spending, for one call. */
-export class Spending {
+export class CallSpending {
   private constructor(
     private readonly env: Env,
     private readonly facts: CallFacts,
@@ -29,12 +29,12 @@ export class Spending {
   ) {}
 
   /** @throws Problem 402 when a budget a day that counts the call is reached. The call has no thread on which a person approves more. */
-  static async begin(env: Env, facts: CallFacts): Promise<Spending> {
+  static async begin(env: Env, facts: CallFacts): Promise<CallSpending> {
     const { budgets: own, prices } = await knownBudgets(env, facts.workspaceId);
     const { runId, model, user } = facts;
     const about = { threadId: runId, assistantId: "", graphId: "playground", user, model, metadata: {} };
     const budgets = (budgetsFor(deployedBudgets, own, about) ?? []).filter(({ per }) => per === "day");
-    const spending = new Spending(env, facts, budgets, prices);
+    const spending = new CallSpending(env, facts, budgets, prices);
     for (const { budget, spent, extra } of await spending.#report(undefined)) {
       const limit = budget.limit + extra;
       if (spent >= limit) throw new Problem(402, describeReached(budget, spent, limit));
@@ -60,10 +60,10 @@ export class Spending {
     }
   }
 
-  async #report(usage: Usage | undefined): Promise<(Standing & { budget: RunBudget; day: string })[]> {
+  async #report(usage: Usage | undefined): Promise<(BudgetUsage & { budget: RunBudget; day: string })[]> {
     if (this.budgets.length === 0) return [];
     const day = formatDay(Date.now());
-    const reports = this.budgets.map(({ id, key, limit, unit }): Report => {
+    const reports = this.budgets.map(({ id, key, limit, unit }): SpendReport => {
       const total = (unit === "dollars" ? usage?.total_cost : usage?.total_tokens) ?? 0;
       return { budget: id, key, day, total, limit, unit };
     });
@@ -83,8 +83,12 @@ export class Spending {
     const about = { budget: id, per, key, unit, ...state, run_id };
     const body = JSON.stringify({ type: "budget.warning", delivery_id: delivery, workspace_id: workspaceId, ...about });
     const headers = { "content-type": "application/json" };
-    await sendCall(this.env, workspaceId, { url: webhook, delivery, headers, body, stamp: "webhook_sent_at" }).catch(
-      (error: unknown) => logError(error, { while: "calling the webhook of a budget" }),
-    );
+    await sendDelivery(this.env, workspaceId, {
+      url: webhook,
+      delivery,
+      headers,
+      body,
+      stamp: "webhook_sent_at",
+    }).catch((error: unknown) => logError(error, { while: "calling the webhook of a budget" }));
   }
 }

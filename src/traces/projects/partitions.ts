@@ -3,7 +3,7 @@ import { and, asc, desc, eq, gt, gte, lte, max, min, type SQL, sql } from "drizz
 import { inList } from "../../db/conditions.ts";
 import type { Database } from "../../db/client.ts";
 import { projects, tracePartitions } from "./table.ts";
-import type { Place } from "../types.ts";
+import type { PartitionLocation } from "../types.ts";
 
 export type PartitionRow = typeof tracePartitions.$inferSelect;
 
@@ -71,7 +71,7 @@ export async function announcePartition(
 export async function deletePartition(
   db: Database,
   workspaceId: string,
-  { projectId, day, shard }: Place,
+  { projectId, day, shard }: PartitionLocation,
 ): Promise<void> {
   await db
     .delete(tracePartitions)
@@ -119,7 +119,7 @@ export async function listPartitions(
     .all();
 }
 
-export async function allPlaces(db: Database, workspaceId: string, projectId: string): Promise<Place[]> {
+export async function allLocations(db: Database, workspaceId: string, projectId: string): Promise<PartitionLocation[]> {
   const { projectId: project, day, shard } = tracePartitions;
   return db
     .select({ projectId: project, day, shard })
@@ -132,7 +132,7 @@ export async function allPlaces(db: Database, workspaceId: string, projectId: st
 export async function nextShard(
   db: Database,
   workspaceId: string,
-  { projectId, day, shard }: Place,
+  { projectId, day, shard }: PartitionLocation,
 ): Promise<number | undefined> {
   const row = await db
     .select({ next: min(tracePartitions.shard) })

@@ -51,10 +51,10 @@ export function forgetProjects(): void {
 // How a partition answers a write when its project was deleted. Ingest then reads the project again (resolve.ts caches it).
 
 /** 404. */
-export function projectGone(): Error {
+export function projectNotFound(): Error {
   return remoteProblem(404, "session_id: project not found.");
 }
 
-export function isProjectGone(error: unknown): boolean {
-  return error instanceof Error && error.message === projectGone().message;
+export function isProjectNotFound(error: unknown): boolean {
+  return error instanceof Error && error.message === projectNotFound().message;
 }

@@ -3,13 +3,13 @@ import { database } from "../../db/client.ts";
 import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";
 import { Problem } from "../../lib/problem.ts";
 import { tracePartition } from "../stub.ts";
-import { allPlaces, listPartitions } from "./partitions.ts";
+import { allLocations, listPartitions } from "./partitions.ts";
 import type { ProjectRow } from "./store.ts";
 import { toDay } from "../time.ts";
 import type { QueriedRun } from "../types.ts";
 
 /** @throws Problem 409 when the project is on legal hold. */
-export function refuseHeld(legalHold: boolean): void {
+export function refuseLegalHold(legalHold: boolean): void {
   if (legalHold)
     throw new Problem(
       409,
@@ -22,19 +22,21 @@ export function refuseHeld(legalHold: boolean): void {
  * its days when it is written, and would not learn of a shorter retention before. It also stores the project's tier.
  */
 export async function checkExpiry(env: Env, { workspaceId, id, traceTier }: ProjectRow): Promise<void> {
-  const places = await allPlaces(database(env.DB), workspaceId, id);
-  await inParallel(places, CONNECTIONS, (place) => tracePartition(env, workspaceId, place).checkExpiry(traceTier));
+  const locations = await allLocations(database(env.DB), workspaceId, id);
+  await inParallel(locations, CONNECTIONS, (location) =>
+    tracePartition(env, workspaceId, location).checkExpiry(traceTier),
+  );
 }
 
 // Keeping traces for longer than their project does.
 
-type Known = Pick<QueriedRun, "session_id" | "trace_id" | "shard" | "start_time" | "dotted_order">;
+type ExtendableRun = Pick<QueriedRun, "session_id" | "trace_id" | "shard" | "start_time" | "dotted_order">;
 
 /**
  * Keeps the traces of these runs as long as those of `longlived` projects. Also noted on the days of their roots: the days after
  * that ask there when their time is over (partition/expire.ts). Each partition is called once.
  */
-export async function extendTraces(env: Env, workspaceId: string, runs: Known[]): Promise<void> {
+export async function extendTraces(env: Env, workspaceId: string, runs: ExtendableRun[]): Promise<void> {
   for (const [projectId, own] of Map.groupBy(runs, (run) => run.session_id)) {
     const marks = own.map(({ trace_id: id, shard, start_time, dotted_order }) => {
       const root = dotted_order.replace(/^(\d{4})(\d\d)(\d\d).*$/s, "$1-$2-$3");

@@ -1,5 +1,5 @@
 /** Tracing projects: `/sessions`. */
-import { AnyObject, Count, Id, Message, Time } from "../../http/shapes.ts";
+import { AnyObject, Count, Id, ResultMessage, Time } from "../../http/shapes.ts";
 import * as v from "valibot";
 import { type Context, Hono } from "hono";
 import { audit } from "../../access/audit/record.ts";
@@ -12,7 +12,7 @@ import type { App } from "../../http/context.ts";
 import { isUuid } from "../../lib/uuid.ts";
 import { body, param, query } from "../../http/validate.ts";
 import { sessionFeedbackStats } from "../review/feedback/sums.ts";
-import { type Budget, newBudget } from "../query/stats.ts";
+import { type QueryBudget, newQueryBudget } from "../query/stats.ts";
 import { projectStats, RunStats } from "../query/stats.ts";
 import type { RunSelection } from "../rpc.ts";
 import { lastRunTime } from "./partitions.ts";
@@ -25,7 +25,7 @@ import {
   updateProject,
 } from "./store.ts";
 import { destroyProjects, type OnProjectDeleted } from "../delete.ts";
-import { checkExpiry, refuseHeld } from "./retention.ts";
+import { checkExpiry, refuseLegalHold } from "./retention.ts";
 import { forgetProjects, newProject } from "./resolve.ts";
 import {
   CreateProject,
@@ -110,7 +110,7 @@ export const projects = (onDeleted: OnProjectDeleted) =>
       const wanted = c.req.valid("query");
       const rows = await listProjects(database(c.env.DB), c.get("principal").workspaceId, wanted);
       const named = wanted.name !== undefined;
-      const stats = wanted.include_stats ? { startTime: wanted.stats_start_time, budget: newBudget() } : undefined;
+      const stats = wanted.include_stats ? { startTime: wanted.stats_start_time, budget: newQueryBudget() } : undefined;
       const items = await Promise.all(rows.map((row) => (named ? toWireOne : toWire)(c, row, stats)));
       return c.json(items, 200, { "x-pagination-total": String(wanted.offset + rows.length) });
     })
@@ -131,7 +131,7 @@ export const projects = (onDeleted: OnProjectDeleted) =>
     .get("/sessions/:session_id", doc("Read a project", Project), param(ProjectId), query(ReadProject), async (c) => {
       const { include_stats, stats_start_time: startTime } = c.req.valid("query");
       const row = await existingProject(c, c.req.valid("param").session_id);
-      return c.json(await toWireOne(c, row, include_stats ? { startTime, budget: newBudget() } : undefined));
+      return c.json(await toWireOne(c, row, include_stats ? { startTime, budget: newQueryBudget() } : undefined));
     })
     .patch(
       "/sessions/:session_id",
@@ -156,17 +156,22 @@ export const projects = (onDeleted: OnProjectDeleted) =>
         return c.json(await toWire(c, changed));
       },
     )
-    .delete("/sessions/:session_id", doc("Delete a project with its traces", Message), param(ProjectId), async (c) => {
-      const { workspaceId, id, name, legalHold } = await existingProject(c, c.req.valid("param").session_id);
-      refuseHeld(legalHold);
-      await audit(c, { action: "project.deleted", targetId: id, detail: { name } });
-      await destroyProjects(c.env, workspaceId, [id], onDeleted);
-      return c.json({ message: "Project deleted" });
-    })
-    .delete("/sessions", doc("Delete projects with their traces", Message), query(DeleteProjects), async (c) => {
+    .delete(
+      "/sessions/:session_id",
+      doc("Delete a project with its traces", ResultMessage),
+      param(ProjectId),
+      async (c) => {
+        const { workspaceId, id, name, legalHold } = await existingProject(c, c.req.valid("param").session_id);
+        refuseLegalHold(legalHold);
+        await audit(c, { action: "project.deleted", targetId: id, detail: { name } });
+        await destroyProjects(c.env, workspaceId, [id], onDeleted);
+        return c.json({ message: "Project deleted" });
+      },
+    )
+    .delete("/sessions", doc("Delete projects with their traces", ResultMessage), query(DeleteProjects), async (c) => {
       const ids = c.req.valid("query").session_ids ?? [];
       const projects = await Promise.all(ids.map((id) => existingProject(c, id)));
-      for (const { legalHold } of projects) refuseHeld(legalHold);
+      for (const { legalHold } of projects) refuseLegalHold(legalHold);
       for (const { id, name } of projects)
         await audit(c, { action: "project.deleted", targetId: id, detail: { name } });
       await destroyProjects(c.env, c.get("principal").workspaceId, ids, onDeleted);
@@ -214,15 +219,15 @@ async function existingProject(c: Context<App>, id: string): Promise<ProjectRow>
   return row;
 }
 
-interface StatsWanted {
+interface StatsChoice {
   /** Microseconds. */
   startTime: number | undefined;
   /** For all projects of the answer. */
-  budget: Budget;
+  budget: QueryBudget;
 }
 
 /** A project as the platform calls it: a tracer session. */
-async function toWire(c: Context<App>, row: ProjectRow, wanted?: StatsWanted) {
+async function toWire(c: Context<App>, row: ProjectRow, wanted?: StatsChoice) {
   const last = await lastRunTime(database(c.env.DB), row.workspaceId, row.id);
   const lastRun = last === null ? null : new Date(last).toISOString();
   const session = {
@@ -255,7 +260,7 @@ async function toWire(c: Context<App>, row: ProjectRow, wanted?: StatsWanted) {
  * A project that is read by its id or name. An experiment has its `run_count` also without statistics, because
  * `evaluateComparative` of the SDKs reads the project until it counts every run.
  */
-async function toWireOne(c: Context<App>, row: ProjectRow, wanted?: StatsWanted) {
+async function toWireOne(c: Context<App>, row: ProjectRow, wanted?: StatsChoice) {
   const session = await toWire(c, row, wanted);
   if (wanted || row.referenceDatasetId === null) return session;
   const { run_count } = await projectStats(c.env, row.workspaceId, [row.id], toCounted(row));

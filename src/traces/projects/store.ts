@@ -54,7 +54,7 @@ export async function deleteProject(db: Database, workspaceId: string, id: strin
   return (await findProject(db, workspaceId, id)) === undefined;
 }
 
-export interface ProjectsWanted {
+export interface ProjectQuery {
   id?: string[];
   name?: string;
   name_contains?: string;
@@ -68,7 +68,7 @@ export interface ProjectsWanted {
   offset: number;
 }
 
-export async function listProjects(db: Database, workspaceId: string, wanted: ProjectsWanted): Promise<ProjectRow[]> {
+export async function listProjects(db: Database, workspaceId: string, wanted: ProjectQuery): Promise<ProjectRow[]> {
   const { id, name, name_contains, reference_dataset, reference_free, metadata = {} } = wanted;
   const lastRun = sql`(SELECT max(p.last_run_start_time) FROM trace_partitions p WHERE p.workspace_id = ${projects.workspaceId} AND p.project_id = ${projects.id})`;
   const column = { name: sql`${projects.name}`, start_time: sql`${projects.startTime}`, last_run_start_time: lastRun }[

@@ -1,7 +1,7 @@
 /** Attachments by a link that needs no key, as the SDKs read them: sealed, and valid for a while. */
 import * as v from "valibot";
 import { Hono } from "hono";
-import { openBlobs } from "../../access/encryption/blobs.ts";
+import { openSealedBlobs } from "../../access/encryption/blobs.ts";
 import { sealText, unseal } from "../../lib/crypto.ts";
 import { createDoc } from "../../http/route.ts";
 import { Problem } from "../../lib/problem.ts";
@@ -37,7 +37,7 @@ export const attachments = new Hono<App>().get(
   `${ATTACHMENTS_PATH}/:token`,
   createDoc("Traces")("An attachment of a run, by the link that the run shows"),
   async (c) => {
-    const object = await openBlobs(c.env).get(await readAttachmentKey(c.env, c.req.param("token")));
+    const object = await openSealedBlobs(c.env).get(await readAttachmentKey(c.env, c.req.param("token")));
     if (!object) throw new Problem(404, "The attachment does not exist.");
     return new Response(object.body, {
       headers: {

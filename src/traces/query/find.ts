@@ -1,25 +1,25 @@
 /** Finding runs over projects, days and shards, page by page. */
 import { database } from "../../db/client.ts";
-import { openBlobs } from "../../access/encryption/blobs.ts";
+import { openSealedBlobs } from "../../access/encryption/blobs.ts";
 import { checkFilters } from "../partition/read/condition.ts";
-import { type RunSelection, compareRanked, type RankedRun, type Ranking, type RankPosition } from "../rpc.ts";
+import { type RunSelection, compareRanked, type RankedRun, type RankRequest, type RankPosition } from "../rpc.ts";
 import { runBlobPrefix, payloadKey, tracePartition } from "../stub.ts";
 import {
   LARGE_FIELDS,
   type LargeField,
-  type Place,
+  type PartitionLocation,
   type QueriedRun,
   type RunPosition,
-  type TreeRun,
+  type TraceTreeRun,
 } from "../types.ts";
 import { placeholder } from "./responses.ts";
 import { acrossMidnight } from "./midnight.ts";
 import { resolveScope } from "./scope.ts";
-import { MOST_OF_TRACE } from "./schema.ts";
+import { MAX_RUNS_OF_TRACE } from "./schema.ts";
 import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";
-import { askPartitions, newBudget } from "./stats.ts";
+import { askPartitions, newQueryBudget } from "./stats.ts";
 
-export interface Find {
+export interface RunFindRequest {
   projectIds: string[];
   selection: RunSelection;
   order: "asc" | "desc";
@@ -30,7 +30,7 @@ export interface Find {
   values?: LargeField[];
 }
 
-export interface Found {
+export interface RunFindPage {
   runs: QueriedRun[];
   next: RunPosition | null;
 }
@@ -41,7 +41,7 @@ export const AT_ONCE = 6;
 export const PAGE_BYTES = 12 * 1024 * 1024;
 
 /** One page of runs, in the order of their start. The filters must have been checked (`checkSelection`). */
-export async function findRuns(env: Env, workspaceId: string, find: Find): Promise<Found> {
+export async function findRuns(env: Env, workspaceId: string, find: RunFindRequest): Promise<RunFindPage> {
   const { order, after, limit } = find;
   const selection = after ? narrowSelection(find.selection, order, after) : find.selection;
   const scope = await resolveScope(env, database(env.DB), workspaceId, find.projectIds, selection, order);
@@ -72,8 +72,8 @@ function narrowSelection(selection: RunSelection, order: "asc" | "desc", after: 
 }
 
 /** Groups of partitions to ask at once; a day is never split, for its runs have to be sorted together. */
-function groupByDay(scope: Place[]): Place[][] {
-  const groups: Place[][] = [];
+function groupByDay(scope: PartitionLocation[]): PartitionLocation[][] {
+  const groups: PartitionLocation[][] = [];
   for (const partition of scope) {
     const group = groups.at(-1);
     if (group && (group.length < AT_ONCE || group.at(-1)?.day === partition.day)) group.push(partition);
@@ -86,8 +86,8 @@ function groupByDay(scope: Place[]): Place[][] {
 async function askAll(
   env: Env,
   workspaceId: string,
-  partitions: Place[],
-  { selection, order, after, payloads }: Find,
+  partitions: PartitionLocation[],
+  { selection, order, after, payloads }: RunFindRequest,
   limit: number,
 ): Promise<{ runs: QueriedRun[]; cut: boolean }> {
   const request = { order, after, limit, payloads, maxBytes: PAGE_BYTES / partitions.length };
@@ -119,7 +119,7 @@ export async function loadPayloads(env: Env, runs: QueriedRun[], values: LargeFi
       if (!payload) continue;
       const key = payloadKey(runBlobPrefix(run), payload.hash);
       run[field] = values.includes(field)
-        ? ((await (await openBlobs(env).get(key))?.text()) ?? null)
+        ? ((await (await openSealedBlobs(env).get(key))?.text()) ?? null)
         : placeholder(field, key);
     }
     filled.push(run);
@@ -140,12 +140,12 @@ export async function readTree(
   projectIds: string[],
   traceId: string,
   limit: number,
-): Promise<TreeRun[]> {
+): Promise<TraceTreeRun[]> {
   const scope = await resolveScope(env, database(env.DB), workspaceId, projectIds, { traceId }, "asc");
-  const runs: TreeRun[] = [];
-  for (let i = 0; i < scope.length && runs.length < MOST_OF_TRACE; i += AT_ONCE) {
-    const places = scope.slice(i, i + AT_ONCE);
-    const asked = places.map((place) => tracePartition(env, workspaceId, place).tree(traceId, limit));
+  const runs: TraceTreeRun[] = [];
+  for (let i = 0; i < scope.length && runs.length < MAX_RUNS_OF_TRACE; i += AT_ONCE) {
+    const locations = scope.slice(i, i + AT_ONCE);
+    const asked = locations.map((location) => tracePartition(env, workspaceId, location).tree(traceId, limit));
     for (const found of await Promise.all(asked)) runs.push(...found);
   }
   runs.sort((a, b) => (a.dotted_order < b.dotted_order ? -1 : a.dotted_order > b.dotted_order ? 1 : 0));
@@ -154,13 +154,13 @@ export async function readTree(
 
 // Pages of runs by a figure, over projects, days and shards.
 
-export interface RankFind extends Ranking {
+export interface RankFindRequest extends RankRequest {
   projectIds: string[];
   selection: RunSelection;
   payloads: LargeField[];
 }
 
-interface Ranked {
+interface RankFindPage {
   runs: QueriedRun[];
   next: RankPosition | null;
   /** False when there are more partitions than one request asks. The newest answer. */
@@ -168,16 +168,20 @@ interface Ranked {
 }
 
 /** Each partition gives its first runs in the order, by their ids. The page is read when it is known which runs it has. */
-export async function rankRuns(env: Env, workspaceId: string, ranking: RankFind): Promise<Ranked> {
+export async function rankOverPartitions(
+  env: Env,
+  workspaceId: string,
+  ranking: RankFindRequest,
+): Promise<RankFindPage> {
   const { projectIds, selection, payloads, limit, ...order } = ranking;
-  let best: (RankedRun & { place: Place })[] = [];
+  let best: (RankedRun & { place: PartitionLocation })[] = [];
   const complete = await askPartitions(
     env,
     workspaceId,
-    { projectIds, selection, budget: newBudget() },
-    async (partition, own, place) => {
+    { projectIds, selection, budget: newQueryBudget() },
+    async (partition, own, location) => {
       const runs = await partition.rank({ ...own, ...order, limit: limit + 1 });
-      return runs.map((run) => ({ ...run, place }));
+      return runs.map((run) => ({ ...run, place: location }));
     },
     (runs) => {
       best = [...best, ...runs].sort((a, b) => compareRanked(order.order, a, b)).slice(0, limit + 1);
@@ -185,11 +189,12 @@ export async function rankRuns(env: Env, workspaceId: string, ranking: RankFind)
   );
   const page = best.slice(0, countFitting(best.slice(0, limit)));
   const last = page.at(-1);
-  const places = [...Map.groupBy(page, ({ place }) => JSON.stringify(place)).values()];
+  const places = [...Map.groupBy(page, ({ place: location }) => JSON.stringify(location)).values()];
   const read = await inParallel(places, CONNECTIONS, async (runs) => {
     const ids = runs.map(({ id }) => id);
     const request = { ids, order: "desc" as const, after: null, limit: ids.length, maxBytes: Infinity, payloads };
-    return (await tracePartition(env, workspaceId, (runs[0] as { place: Place }).place).query(request)).runs;
+    return (await tracePartition(env, workspaceId, (runs[0] as { place: PartitionLocation }).place).query(request))
+      .runs;
   });
   const found = new Map(read.flat().map((run) => [run.id, run]));
   // A run that was deleted in the meantime is missing.

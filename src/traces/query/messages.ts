@@ -1,6 +1,6 @@
 /** Reads the messages of runs, traces and threads from their inputs and outputs. */
 import { isObject, parseJson } from "../../lib/json.ts";
-import { openBlobs } from "../../access/encryption/blobs.ts";
+import { openSealedBlobs } from "../../access/encryption/blobs.ts";
 import { Problem } from "../../lib/problem.ts";
 import type { RunSelection } from "../rpc.ts";
 import type { LargeField, QueriedRun, RunPosition } from "../types.ts";
@@ -9,10 +9,10 @@ import { findRuns } from "./find.ts";
 
 // The messages in a run's inputs and outputs, in the forms of LangChain, OpenAI, Anthropic and the SDKs' wrappers.
 
-export type Message = Record<string, unknown>;
+export type ConversationMessage = Record<string, unknown>;
 
 /** The messages of a value; none where it is no conversation. */
-export function messagesIn(value: unknown): Message[] {
+export function messagesIn(value: unknown): ConversationMessage[] {
   if (!isObject(value)) return [];
   return listIn(value)
     .map(toMessage)
@@ -32,7 +32,7 @@ function listIn(value: Record<string, unknown>): unknown[] {
 }
 
 /** LangChain writes `{lc: 1, id: [..., "HumanMessage"], kwargs}`; what a client reads has the type as a member. */
-function toMessage(given: unknown): Message | undefined {
+function toMessage(given: unknown): ConversationMessage | undefined {
   if (Array.isArray(given) && given.length === 2 && typeof given[0] === "string" && typeof given[1] === "string")
     return { role: given[0], content: given[1] };
   if (!isObject(given)) return undefined;
@@ -50,14 +50,14 @@ function toMessage(given: unknown): Message | undefined {
  * Adds the messages of a later call. It repeats the conversation so far: a state has all of it, and a model is called with it.
  * What it repeats are the messages of ids that are known, and a beginning that is the end of those before.
  */
-export function append(before: Message[], later: Message[]): Message[] {
+export function append(before: ConversationMessage[], later: ConversationMessage[]): ConversationMessage[] {
   const ids = new Set(before.flatMap(({ id }) => (typeof id === "string" ? [id] : [])));
   const fresh = later.filter(({ id }) => typeof id !== "string" || !ids.has(id));
   return [...before, ...fresh.slice(overlap(before.map(identityText), fresh.map(identityText)))];
 }
 
 /** The messages of a call: its input, then its output. An output that is a state has all of them. */
-export function joinCall(asked: Message[], said: Message[]): Message[] {
+export function joinCall(asked: ConversationMessage[], said: ConversationMessage[]): ConversationMessage[] {
   const [before, all] = [asked.map(identityText), said.map(identityText)];
   const isWhole = all.some((_, from) => before.every((text, i) => text === all[from + i]));
   return isWhole ? said : append(asked, said);
@@ -72,27 +72,27 @@ function overlap(before: string[], after: string[]): number {
   return 0;
 }
 
-function identityText({ role, type, content, tool_calls, tool_call_id }: Message): string {
+function identityText({ role, type, content, tool_calls, tool_call_id }: ConversationMessage): string {
   return JSON.stringify([role ?? type, content, tool_calls, tool_call_id]);
 }
 
 const FIELDS: LargeField[] = ["inputs", "outputs"];
 /** The most characters of inputs and outputs that are read for one answer. */
-const MOST = 16 * 1024 * 1024;
+const MAX_PAYLOAD_CHARACTERS = 16 * 1024 * 1024;
 /** Runs of one page. */
 const PAGE = 100;
 /** The most runs whose messages are read for one answer. */
-const MOST_RUNS = 1_000;
+const MAX_RUNS = 1_000;
 
-export interface Whose {
+export interface MessageScope {
   workspaceId: string;
   projectIds: string[];
   selection: RunSelection;
 }
 
 /** The messages of one run; undefined when there is no such run. */
-export async function messagesOfRun(env: Env, whose: Whose): Promise<Message[] | undefined> {
-  const room = { left: MOST };
+export async function messagesOfRun(env: Env, whose: MessageScope): Promise<ConversationMessage[] | undefined> {
+  const room = { left: MAX_PAYLOAD_CHARACTERS };
   for await (const run of readRuns(env, whose)) {
     const own = await readMessages(env, run, room);
     // A chain without messages of its own has those of the models that it calls.
@@ -102,9 +102,9 @@ export async function messagesOfRun(env: Env, whose: Whose): Promise<Message[] |
 }
 
 /** The messages of a thread, turn by turn; undefined when it has no turn. */
-export async function messagesOfThread(env: Env, whose: Whose): Promise<Message[] | undefined> {
-  const room = { left: MOST };
-  let messages: Message[] | undefined;
+export async function messagesOfThread(env: Env, whose: MessageScope): Promise<ConversationMessage[] | undefined> {
+  const room = { left: MAX_PAYLOAD_CHARACTERS };
+  let messages: ConversationMessage[] | undefined;
   for await (const run of readRuns(env, whose)) {
     const own = await readMessages(env, run, room);
     const turn = own.length > 0 ? own : await gatherMessages(env, { ...whose, selection: modelsBelow(run) }, room);
@@ -119,8 +119,8 @@ const modelsBelow = ({ trace_id, id, is_root }: QueriedRun): RunSelection => ({
   ...(is_root ? {} : { parentRunId: id }),
 });
 
-async function gatherMessages(env: Env, whose: Whose, room: Room): Promise<Message[]> {
-  let messages: Message[] = [];
+async function gatherMessages(env: Env, whose: MessageScope, room: Room): Promise<ConversationMessage[]> {
+  let messages: ConversationMessage[] = [];
   for await (const run of readRuns(env, whose)) messages = append(messages, await readMessages(env, run, room));
   return messages;
 }
@@ -129,16 +129,19 @@ interface Room {
   left: number;
 }
 
-async function readMessages(env: Env, run: QueriedRun, room: Room): Promise<Message[]> {
+async function readMessages(env: Env, run: QueriedRun, room: Room): Promise<ConversationMessage[]> {
   const [asked, said] = [await read(env, run.inputs, room), await read(env, run.outputs, room)];
   return joinCall(messagesIn(asked), messagesIn(said));
 }
 
 async function read(env: Env, payload: string | null, room: Room): Promise<unknown> {
   if (payload === null) return undefined;
-  const text = await payloadText(openBlobs(env), payload, room.left);
+  const text = await payloadText(openSealedBlobs(env), payload, room.left);
   if (text === undefined || text.length > room.left) {
-    throw new Problem(413, `The messages are in more than ${MOST} characters of inputs and outputs. Read the runs.`);
+    throw new Problem(
+      413,
+      `The messages are in more than ${MAX_PAYLOAD_CHARACTERS} characters of inputs and outputs. Read the runs.`,
+    );
   }
   room.left -= text.length;
   return parseJson(text);
@@ -147,7 +150,7 @@ async function read(env: Env, payload: string | null, room: Room): Promise<unkno
 /** Oldest first. */
 async function* readRuns(
   env: Env,
-  { workspaceId, projectIds, selection }: Whose,
+  { workspaceId, projectIds, selection }: MessageScope,
 ): AsyncGenerator<QueriedRun, void, void> {
   let after: RunPosition | null = null;
   let count = 0;
@@ -155,8 +158,7 @@ async function* readRuns(
     const find = { projectIds, selection, order: "asc" as const, after, limit: PAGE, payloads: FIELDS };
     const page = await findRuns(env, workspaceId, find);
     for (const run of page.runs) {
-      if (++count > MOST_RUNS)
-        throw new Problem(413, `The messages are in more than ${MOST_RUNS} runs. Read the runs.`);
+      if (++count > MAX_RUNS) throw new Problem(413, `The messages are in more than ${MAX_RUNS} runs. Read the runs.`);
       yield run;
     }
     after = page.next;

@@ -3,7 +3,7 @@ import { database } from "../../db/client.ts";
 import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";
 import type { RunSelection, TracePartitionRpc } from "../rpc.ts";
 import { tracePartition } from "../stub.ts";
-import type { Place } from "../types.ts";
+import type { PartitionLocation } from "../types.ts";
 import { listPartitions } from "../projects/partitions.ts";
 import { dayBounds, toDay } from "../time.ts";
 
@@ -14,18 +14,18 @@ import { dayBounds, toDay } from "../time.ts";
 export async function acrossMidnight(
   env: Env,
   workspaceId: string,
-  place: Place,
+  location: PartitionLocation,
   selection: RunSelection,
 ): Promise<RunSelection> {
   const { traceFilter, treeFilter } = selection;
   if (!traceFilter && !treeFilter) return selection;
-  const { start, end } = dayBounds(place.day);
+  const { start, end } = dayBounds(location.day);
   const [before, after] = [toDay(start - 1), toDay(end)];
-  const held = await listPartitions(database(env.DB), workspaceId, place.projectId, before, after);
+  const held = await listPartitions(database(env.DB), workspaceId, location.projectId, before, after);
   const on = (day: string) =>
     held.filter((partition) => partition.day === day).map((partition) => tracePartition(env, workspaceId, partition));
   const [earlier, later] = [on(before), on(after)];
-  const began = earlier.length > 0 ? await tracePartition(env, workspaceId, place).crossing() : [];
+  const began = earlier.length > 0 ? await tracePartition(env, workspaceId, location).crossing() : [];
   const goOn = treeFilter ? await gatherRuns(later, (partition) => partition.crossing()) : [];
   const passing = async (
     partitions: TracePartitionRpc[],

@@ -2,7 +2,11 @@
  * JSON answers that stream large payloads from R2. The payloads of one run can be 60 MB, and as values they take several times
  * as much memory.
  */
-import { type Blobs as StoredBlobs, type Blobs as StoredBlobs_, openBlobs } from "../../access/encryption/blobs.ts";
+import {
+  type SealedBlobs as StoredBlobs,
+  type SealedBlobs as StoredBlobs_,
+  openSealedBlobs,
+} from "../../access/encryption/blobs.ts";
 import { jsonStream } from "../../http/json-stream.ts";
 import type { LargeField, RunPosition } from "../types.ts";
 import type { Context } from "hono";
@@ -29,22 +33,22 @@ export function placeholder(field: LargeField, key: string): string {
   return field === "error" ? `${placeholderMark()}text:${key}` : JSON.stringify(`${placeholderMark()}json:${key}`);
 }
 
-type Blobs = Pick<StoredBlobs, "get">;
+type BlobReader = Pick<StoredBlobs, "get">;
 
 /** The value as a JSON answer. Placeholders are replaced by payloads, or by null for a missing payload. */
-export function runsAnswer(blobs: Blobs, value: object): Response {
+export function runsResponse(blobs: BlobReader, value: object): Response {
   const headers = { "content-type": "application/json" };
   const pieces = splitAtMarks(value);
   if (pieces.length === 1) return new Response(pieces[0], { headers });
   return jsonStream(writePieces(blobs, pieces));
 }
 
-export function streamJson(blobs: Blobs, value: object): AsyncGenerator<Uint8Array, void, void> {
+export function streamJson(blobs: BlobReader, value: object): AsyncGenerator<Uint8Array, void, void> {
   return writePieces(blobs, splitAtMarks(value));
 }
 
 /** The text of a payload of a run, which can be in R2. Undefined when it is longer than `most` bytes there. */
-export async function payloadText(blobs: Blobs, payload: string, most: number): Promise<string | undefined> {
+export async function payloadText(blobs: BlobReader, payload: string, most: number): Promise<string | undefined> {
   const [, key] = new RegExp(`^"${placeholderMark()}json:([^"]+)"$`).exec(payload) ?? [];
   if (key === undefined) return payload;
   const object = await blobs.get(key);
@@ -59,7 +63,7 @@ function splitAtMarks(value: object): string[] {
 }
 
 /** `pieces` repeats text, kind and key. It ends with text. */
-async function* writePieces(blobs: Blobs, pieces: string[]): AsyncGenerator<Uint8Array, void, void> {
+async function* writePieces(blobs: BlobReader, pieces: string[]): AsyncGenerator<Uint8Array, void, void> {
   const encoder = new TextEncoder();
   for (let i = 0; i < pieces.length; i += 3) {
     yield encoder.encode(pieces[i]);
@@ -88,7 +92,7 @@ function escapeChunk(chunk: Uint8Array): Uint8Array {
 // first an empty page, then each item, then the cursor. The data of an event is a list of operations.
 
 /** A page of runs, traces or threads. `next_cursor` is null on the last one. */
-export interface Page {
+export interface ResponsePage {
   items: object[];
   next_cursor: string | null;
   has_more?: boolean;
@@ -99,16 +103,16 @@ const JSON_TYPE = "application/json";
 const STREAM = "text/event-stream";
 
 /** The page as JSON, or as patches for a client that accepts only these. */
-export function pageAnswer(c: Context<App>, page: Page): Response {
+export function pageResponse(c: Context<App>, page: ResponsePage): Response {
   const type = accepts(c, { header: "Accept", supports: [JSON_TYPE, STREAM], default: JSON_TYPE });
   return type === STREAM
-    ? jsonStream(patches(openBlobs(c.env), page), EVENT_STREAM)
-    : runsAnswer(openBlobs(c.env), page);
+    ? jsonStream(patches(openSealedBlobs(c.env), page), EVENT_STREAM)
+    : runsResponse(openSealedBlobs(c.env), page);
 }
 
 async function* patches(
   blobs: StoredBlobs_,
-  { items, next_cursor, ...page }: Page,
+  { items, next_cursor, ...page }: ResponsePage,
 ): AsyncGenerator<Uint8Array, void, void> {
   const encoder = new TextEncoder();
   const frame = (value: object) => encoder.encode(sseFrame({ event: "data", data: JSON.stringify(value) }));

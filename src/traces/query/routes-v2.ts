@@ -1,7 +1,7 @@
 /** Reading runs back, second generation: `/api/v2/runs`, `/api/v2/traces`, `/api/v2/threads`. */
 import { Count, Time } from "../../http/shapes.ts";
 import { type Context, Hono } from "hono";
-import { openBlobs } from "../../access/encryption/blobs.ts";
+import { openSealedBlobs } from "../../access/encryption/blobs.ts";
 import * as v from "valibot";
 import { database } from "../../db/client.ts";
 import { createDoc, eitherBody, EVENTS, json } from "../../http/route.ts";
@@ -18,15 +18,15 @@ import { DAY_MICROS, isoFromMicros } from "../time.ts";
 import { roundCost } from "../../limits/prices/price-list.ts";
 import { readContext } from "./row.ts";
 import { readCursor, writeCursor } from "./responses.ts";
-import { runsAnswer } from "./responses.ts";
-import { type Page, pageAnswer } from "./responses.ts";
-import { checkSelection, type Find, findRuns, type Found, selectPayloads } from "./find.ts";
+import { runsResponse } from "./responses.ts";
+import { type ResponsePage, pageResponse } from "./responses.ts";
+import { checkSelection, type RunFindRequest, findRuns, type RunFindPage, selectPayloads } from "./find.ts";
 import {
   QueryThreads,
   QueryThreadTraces,
   QueryTraces,
   QueryV2,
-  MOST_OF_TRACE,
+  MAX_RUNS_OF_TRACE,
   ReadTrace,
   ReadV2,
   RunId,
@@ -53,7 +53,7 @@ type Query = v.InferOutput<typeof QueryV2>;
 
 export const runQueriesV2 = new Hono<App>()
   .post("/runs/query", doc("Find runs", { 200: eitherBody(json(RunPage), EVENTS[200]) }), body(QueryV2), async (c) =>
-    pageAnswer(c, await readPage(c, c.req.valid("json"), {})),
+    pageResponse(c, await readPage(c, c.req.valid("json"), {})),
   )
   .post(
     "/traces/query",
@@ -67,7 +67,7 @@ export const runQueriesV2 = new Hono<App>()
       const joined = among && filter ? `and(${among}, ${filter})` : (among ?? filter);
       if (filter) parseFilter(filter);
       const query = { ...wanted, project_ids, filter: joined };
-      return pageAnswer(c, await readPage(c, query, { isRoot: true }, toWireTrace));
+      return pageResponse(c, await readPage(c, query, { isRoot: true }, toWireTrace));
     },
   )
   .get("/runs/:run_id", doc("Read a run", SelectedRun), param(RunId), query(ReadV2), async (c) => {
@@ -75,15 +75,15 @@ export const runQueriesV2 = new Hono<App>()
     const { run_id: id } = c.req.valid("param");
     const { project_id: projectId, start_time: start, ...given } = c.req.valid("query");
     const selects = parseSelects(given.selects ?? given["selects[]"]);
-    const place = (await locateRuns(c.env, database(c.env.DB), workspaceId, [id], { projectId, start })).get(id);
+    const location = (await locateRuns(c.env, database(c.env.DB), workspaceId, [id], { projectId, start })).get(id);
     const selection = { ids: [id] };
-    const found = place
-      ? await find(c.env, workspaceId, [place.projectId], selection, selects, { limit: 1 })
+    const found = location
+      ? await find(c.env, workspaceId, [location.projectId], selection, selects, { limit: 1 })
       : undefined;
     const run = found?.runs[0];
     if (!run) throw new Problem(404, "Run not found.");
-    return runsAnswer(
-      openBlobs(c.env),
+    return runsResponse(
+      openSealedBlobs(c.env),
       runV2(run, selects, await readContext(c.env, serverAddress(c), workspaceId, [run])),
     );
   })
@@ -106,20 +106,20 @@ export const runQueriesV2 = new Hono<App>()
         const tree = await readTree(c.env, workspaceId, project_id ? [project_id] : [], traceId, page_size);
         return c.json({ items: tree.map((run) => runOfTree(run, selects)) });
       }
-      const runs: Found["runs"] = [];
-      let after: Find["after"] = null;
+      const runs: RunFindPage["runs"] = [];
+      let after: RunFindRequest["after"] = null;
       do {
-        const page: Found = await find(c.env, workspaceId, project_id ? [project_id] : [], selection, selects, {
+        const page: RunFindPage = await find(c.env, workspaceId, project_id ? [project_id] : [], selection, selects, {
           limit: 1000,
           order: "asc",
           after,
         });
         runs.push(...page.runs);
         after = page.next;
-      } while (after && runs.length < MOST_OF_TRACE);
+      } while (after && runs.length < MAX_RUNS_OF_TRACE);
       const context = await readContext(c.env, serverAddress(c), workspaceId, runs);
       runs.sort((a, b) => (a.dotted_order < b.dotted_order ? -1 : 1));
-      return runsAnswer(openBlobs(c.env), {
+      return runsResponse(openSealedBlobs(c.env), {
         items: runs.slice(0, page_size).map((run) => runV2(run, selects, context)),
       });
     },
@@ -152,7 +152,7 @@ export const runQueriesV2 = new Hono<App>()
       const items = threads.slice(from, from + page_size);
       const end = from + items.length;
       const next = end < threads.length ? writeCursor({ start_time: end, id: "" }) : null;
-      return pageAnswer(c, { items, next_cursor: next, complete });
+      return pageResponse(c, { items, next_cursor: next, complete });
     },
   )
   .get(
@@ -171,7 +171,7 @@ export const runQueriesV2 = new Hono<App>()
       const found = await find(c.env, workspaceId, [project_id], selection, selects, page);
       const context = await readContext(c.env, serverAddress(c), workspaceId, found.runs);
       const items = found.runs.map((run) => ({ trace_id: run.trace_id, ...runV2(run, selects, context) }));
-      return runsAnswer(openBlobs(c.env), { items, next_cursor: writeCursor(found.next) });
+      return runsResponse(openSealedBlobs(c.env), { items, next_cursor: writeCursor(found.next) });
     },
   );
 
@@ -191,7 +191,7 @@ async function readPage(
   wanted: Query,
   more: RunSelection,
   toItem: (shown: object, run: QueriedRun) => object = (shown) => shown,
-): Promise<Page> {
+): Promise<ResponsePage> {
   const { workspaceId } = c.get("principal");
   const selection: RunSelection = {
     ids: wanted.ids,
@@ -239,8 +239,8 @@ async function find(
   projectIds: string[],
   selection: RunSelection,
   selects: Set<string>,
-  page: { limit: number; order?: "asc" | "desc"; after?: Find["after"] },
-): Promise<Found> {
+  page: { limit: number; order?: "asc" | "desc"; after?: RunFindRequest["after"] },
+): Promise<RunFindPage> {
   const { limit, order = "desc", after = null } = page;
   const payloads = selectPayloads(payloadNames(selects));
   const values = valuePayloads(selects);

@@ -1,7 +1,7 @@
 /** Reading runs back, first generation: `/runs/query`, `/runs/{id}`, `/runs/stats`, `/runs/group`. */
 import { AnyObject, Count, selectableList } from "../../http/shapes.ts";
 import { Hono } from "hono";
-import { openBlobs } from "../../access/encryption/blobs.ts";
+import { openSealedBlobs } from "../../access/encryption/blobs.ts";
 import * as v from "valibot";
 import { database } from "../../db/client.ts";
 import { createDoc } from "../../http/route.ts";
@@ -17,12 +17,12 @@ import { LARGE_FIELDS } from "../types.ts";
 import { DAY_MICROS, dayBounds, HOUR_MICROS } from "../time.ts";
 import { readContext } from "./row.ts";
 import { readCursor, readRankCursor, writeCursor, writeRankCursor } from "./responses.ts";
-import { runsAnswer } from "./responses.ts";
-import { checkSelection, type Find, findRuns, selectPayloads } from "./find.ts";
+import { runsResponse } from "./responses.ts";
+import { checkSelection, type RunFindRequest, findRuns, selectPayloads } from "./find.ts";
 import { messagesOfRun } from "./messages.ts";
-import { type RankFind, rankRuns } from "./find.ts";
+import { type RankFindRequest, rankOverPartitions } from "./find.ts";
 import { FindRuns, GroupRuns, QueryV1, ReadV1, RunId, SeriesQuery } from "./schema.ts";
-import { runSeries, Series } from "./stats.ts";
+import { runSeries, RunSeries } from "./stats.ts";
 import { NAMES_V1, payloadNames, runV1 } from "./row.ts";
 import { projectStats, RunStats } from "./stats.ts";
 import { listThreads, TracedThread } from "./threads.ts";
@@ -53,7 +53,7 @@ const ReadRun = v.object({
 const MAX_LIMIT = 100;
 const WIDTHS = { minute: HOUR_MICROS / 60, hour: HOUR_MICROS, day: DAY_MICROS };
 /** The most intervals of one series: 12 hours by the minute, 31 days by the hour, two years by the day. */
-const MOST_BUCKETS = 744;
+const MAX_BUCKETS = 744;
 
 type Query = v.InferOutput<typeof QueryV1>;
 
@@ -75,7 +75,7 @@ export const runQueries = new Hono<App>()
         : await rankPage(c.env, workspaceId, { ...find, by }, cursor);
     const context = await readContext(c.env, serverAddress(c), workspaceId, found.runs);
     const runs = found.runs.map((run) => runV1(run, select, context));
-    return runsAnswer(openBlobs(c.env), { ...found, runs, parsed_query: null });
+    return runsResponse(openSealedBlobs(c.env), { ...found, runs, parsed_query: null });
   })
   .post("/runs/stats", doc("Statistics over the runs that match", Stats), body(QueryV1), async (c) => {
     const wanted = c.req.valid("json");
@@ -86,7 +86,7 @@ export const runQueries = new Hono<App>()
   })
   .post(
     "/runs/stats/series",
-    doc("Statistics over the runs that match, by hour or day, and by a property", Series),
+    doc("Statistics over the runs that match, by hour or day, and by a property", RunSeries),
     body(SeriesQuery),
     async (c) => {
       const wanted = c.req.valid("json");
@@ -97,10 +97,10 @@ export const runQueries = new Hono<App>()
       checkSelection(selection);
       const width = WIDTHS[interval];
       if (selection.startTime >= endTime) throw new Problem(422, "Invalid body: start_time must be before end_time.");
-      if ((endTime - selection.startTime) / width > MOST_BUCKETS)
+      if ((endTime - selection.startTime) / width > MAX_BUCKETS)
         throw new Problem(
           422,
-          `Invalid body: the window has more than ${MOST_BUCKETS} intervals. Choose a shorter one, or the interval "day".`,
+          `Invalid body: the window has more than ${MAX_BUCKETS} intervals. Choose a shorter one, or the interval "day".`,
         );
       const { workspaceId } = c.get("principal");
       return c.json(await runSeries(c.env, workspaceId, { projectIds, selection, interval: width, by, mostGroups }));
@@ -131,12 +131,12 @@ export const runQueries = new Hono<App>()
     const { workspaceId } = c.get("principal");
     const { run_id: id } = c.req.valid("param");
     const { session_id: projectId, start_time: start, include_messages } = c.req.valid("query");
-    const place = (await locateRuns(c.env, database(c.env.DB), workspaceId, [id], { projectId, start })).get(id);
-    if (!place) throw new Problem(404, "Run not found.");
-    const partition = tracePartition(c.env, workspaceId, place);
-    const { start: startTime, end: endTime } = dayBounds(place.day);
+    const location = (await locateRuns(c.env, database(c.env.DB), workspaceId, [id], { projectId, start })).get(id);
+    if (!location) throw new Problem(404, "Run not found.");
+    const partition = tracePartition(c.env, workspaceId, location);
+    const { start: startTime, end: endTime } = dayBounds(location.day);
     const find = {
-      projectIds: [place.projectId],
+      projectIds: [location.projectId],
       selection: { ids: [id], startTime, endTime },
       order: "desc" as const,
       after: null,
@@ -149,7 +149,7 @@ export const runQueries = new Hono<App>()
     const shown = runV1(run, undefined, await readContext(c.env, serverAddress(c), workspaceId, found.runs));
     const whose = { workspaceId, projectIds: find.projectIds, selection: find.selection };
     const messages = include_messages ? { messages: await messagesOfRun(c.env, whose) } : {};
-    return runsAnswer(openBlobs(c.env), {
+    return runsResponse(openSealedBlobs(c.env), {
       ...shown,
       ...messages,
       child_run_ids: children.all,
@@ -157,15 +157,25 @@ export const runQueries = new Hono<App>()
     });
   });
 
-async function findPage(env: Env, workspaceId: string, find: Omit<Find, "after">, cursor: string | undefined) {
+async function findPage(
+  env: Env,
+  workspaceId: string,
+  find: Omit<RunFindRequest, "after">,
+  cursor: string | undefined,
+) {
   const { runs, next } = await findRuns(env, workspaceId, { ...find, after: readCursor(cursor) });
   return { runs, cursors: { next: writeCursor(next) } };
 }
 
-async function rankPage(env: Env, workspaceId: string, ranking: Omit<RankFind, "after">, cursor: string | undefined) {
+async function rankPage(
+  env: Env,
+  workspaceId: string,
+  ranking: Omit<RankFindRequest, "after">,
+  cursor: string | undefined,
+) {
   const name = `${ranking.by} ${ranking.order}`;
   const after = readRankCursor(name, cursor);
-  const { runs, next, complete } = await rankRuns(env, workspaceId, { ...ranking, after });
+  const { runs, next, complete } = await rankOverPartitions(env, workspaceId, { ...ranking, after });
   return { runs, cursors: { next: writeRankCursor(name, next) }, complete };
 }
 

@@ -6,7 +6,7 @@ import { Attachments, attachmentUrls } from "./attachments.ts";
 import { parseExact } from "../../lib/json.ts";
 import { previewText_ as preview, PREVIEW } from "../text.ts";
 import { roundCost } from "../../limits/prices/price-list.ts";
-import type { LargeField, QueriedRun, TreeRun } from "../types.ts";
+import type { LargeField, QueriedRun, TraceTreeRun } from "../types.ts";
 import { isoFromMicros } from "../time.ts";
 import { database } from "../../db/client.ts";
 import { projectById } from "../projects/resolve.ts";
@@ -230,20 +230,21 @@ export const NAMES_V1 = new Set(Object.keys(V1));
 
 /** The fields of the second generation that the tree of a trace has. */
 const TREE = {
-  id: (run: TreeRun) => run.id,
-  name: (run: TreeRun) => run.name,
-  run_type: (run: TreeRun) => run.run_type.toUpperCase(),
-  status: (run: TreeRun) => run.status.toUpperCase(),
-  start_time: (run: TreeRun) => iso(run.start_time),
-  end_time: (run: TreeRun) => iso(run.end_time),
-  latency_seconds: (run: TreeRun) => (run.end_time === null ? null : Math.max(0, run.end_time - run.start_time) / 1e6),
-  parent_run_ids: (run: TreeRun) => run.parent_run_ids,
-  project_id: (run: TreeRun) => run.session_id,
-  trace_id: (run: TreeRun) => run.trace_id,
-  dotted_order: (run: TreeRun) => run.dotted_order,
-  first_token_time: (run: TreeRun) => iso(run.first_token_time),
-  total_tokens: (run: TreeRun) => run.total_tokens ?? 0,
-  total_cost: (run: TreeRun) => dollars(run.total_cost),
+  id: (run: TraceTreeRun) => run.id,
+  name: (run: TraceTreeRun) => run.name,
+  run_type: (run: TraceTreeRun) => run.run_type.toUpperCase(),
+  status: (run: TraceTreeRun) => run.status.toUpperCase(),
+  start_time: (run: TraceTreeRun) => iso(run.start_time),
+  end_time: (run: TraceTreeRun) => iso(run.end_time),
+  latency_seconds: (run: TraceTreeRun) =>
+    run.end_time === null ? null : Math.max(0, run.end_time - run.start_time) / 1e6,
+  parent_run_ids: (run: TraceTreeRun) => run.parent_run_ids,
+  project_id: (run: TraceTreeRun) => run.session_id,
+  trace_id: (run: TraceTreeRun) => run.trace_id,
+  dotted_order: (run: TraceTreeRun) => run.dotted_order,
+  first_token_time: (run: TraceTreeRun) => iso(run.first_token_time),
+  total_tokens: (run: TraceTreeRun) => run.total_tokens ?? 0,
+  total_cost: (run: TraceTreeRun) => dollars(run.total_cost),
 };
 
 /** Whether the tree of a trace has all of these fields. */
@@ -253,9 +254,9 @@ export const isOfTree = (selects: Set<string>): boolean => [...selects].every((n
 export const TREE_NAMES = new Set(Object.keys(TREE));
 
 /** A run of a tree with the selected fields (`isOfTree`). Without a selection, its id only. */
-export function runOfTree(run: TreeRun, selects: Set<string>): object {
+export function runOfTree(run: TraceTreeRun, selects: Set<string>): object {
   return Object.fromEntries(
-    ["id", ...selects].map((name) => [name, (TREE as Record<string, (run: TreeRun) => unknown>)[name]!(run)]),
+    ["id", ...selects].map((name) => [name, (TREE as Record<string, (run: TraceTreeRun) => unknown>)[name]!(run)]),
   );
 }
 

@@ -109,7 +109,7 @@ export const ReadV2 = v.object({
 });
 
 /** At most this many runs of a trace are read. */
-export const MOST_OF_TRACE = 25_000;
+export const MAX_RUNS_OF_TRACE = 25_000;
 
 /** `page_size`: only the first runs, in the order of the tree. */
 export const ReadTrace = choosing({
@@ -117,7 +117,7 @@ export const ReadTrace = choosing({
   filter: v.optional(Filter),
   min_start_time: v.optional(Time),
   max_start_time: v.optional(Time),
-  page_size: v.optional(whole(1, MOST_OF_TRACE), String(MOST_OF_TRACE)),
+  page_size: v.optional(whole(1, MAX_RUNS_OF_TRACE), String(MAX_RUNS_OF_TRACE)),
 });
 
 export const GroupRuns = choosing({

@@ -7,7 +7,7 @@ import { uuidTime } from "../time.ts";
 import { locateRuns } from "../locate.ts";
 import type { RunSelection } from "../rpc.ts";
 import { tracePartition } from "../stub.ts";
-import type { Place } from "../types.ts";
+import type { PartitionLocation } from "../types.ts";
 import { listPartitions, listWorkspacePartitions } from "../projects/partitions.ts";
 import { DAY_MICROS, toDay } from "../time.ts";
 
@@ -31,17 +31,17 @@ export async function resolveScope(
   selection: RunSelection,
   order: "asc" | "desc",
   recent = RECENT,
-): Promise<Place[]> {
+): Promise<PartitionLocation[]> {
   if (projectIds.length > MAX_PROJECTS) throw new Problem(422, `Request at most ${MAX_PROJECTS} projects at once.`);
   const { filter, traceFilter, treeFilter } = selection;
   await requireReadable(env, workspaceId, [filter, traceFilter, treeFilter]);
   const { first, last } = windowDays(selection);
   const found =
     projectIds.length > 0
-      ? await placesOfProjects(db, workspaceId, projectIds, first, last)
+      ? await locationsOfProjects(db, workspaceId, projectIds, first, last)
       : await withoutProject(env, db, workspaceId, selection, recent);
   const inWindow = found.filter(({ day }) => day >= first && day <= last);
-  const wanted = await placesOfTrace(env, workspaceId, inWindow, selection);
+  const wanted = await locationsOfTrace(env, workspaceId, inWindow, selection);
   const sign = order === "asc" ? 1 : -1;
   return wanted.sort((a, b) => sign * (a.day < b.day ? -1 : a.day > b.day ? 1 : 0));
 }
@@ -50,34 +50,34 @@ export async function resolveScope(
  * The partitions around the time in the id of a trace, if one of them has its root. A random id can look like one with a time,
  * and a trace that is sent again can have new days and its old id: its days are then not known.
  */
-async function placesOfTrace(
+async function locationsOfTrace(
   env: Env,
   workspaceId: string,
-  places: Place[],
+  locations: PartitionLocation[],
   selection: RunSelection,
-): Promise<Place[]> {
+): Promise<PartitionLocation[]> {
   const { traceId, ids } = selection;
   const time = traceId === undefined || ids ? undefined : uuidTime(traceId);
-  if (traceId === undefined || time === undefined) return places;
+  if (traceId === undefined || time === undefined) return locations;
   const first = toDay(Math.max(0, time - DAY_MICROS));
   const next = toDay(time + DAY_MICROS);
   const last = toDay(time + TRACE_DAYS * DAY_MICROS);
-  const near = places.filter(({ day }) => day >= first && day <= last);
-  if (near.length === places.length) return places;
+  const near = locations.filter(({ day }) => day >= first && day <= last);
+  if (near.length === locations.length) return locations;
   const asked = near.filter(({ day }) => day <= next);
-  const held = await inParallel(asked, CONNECTIONS, (place) =>
-    tracePartition(env, workspaceId, place).which([traceId]),
+  const held = await inParallel(asked, CONNECTIONS, (location) =>
+    tracePartition(env, workspaceId, location).which([traceId]),
   );
-  return held.flat().length > 0 ? near : places;
+  return held.flat().length > 0 ? near : locations;
 }
 
-async function placesOfProjects(
+async function locationsOfProjects(
   db: Database,
   workspaceId: string,
   projectIds: string[],
   first: string,
   last: string,
-): Promise<Place[]> {
+): Promise<PartitionLocation[]> {
   const lists = projectIds.map((projectId) => listPartitions(db, workspaceId, projectId, first, last));
   return (await Promise.all(lists)).flat();
 }
@@ -88,18 +88,22 @@ async function withoutProject(
   workspaceId: string,
   { ids, traceId, parentRunId }: RunSelection,
   recent: number,
-): Promise<Place[]> {
+): Promise<PartitionLocation[]> {
   if (ids) return dropDuplicates([...(await locateRuns(env, db, workspaceId, ids)).values()]);
   const anchor = traceId ?? parentRunId;
   if (anchor === undefined) return listWorkspacePartitions(db, workspaceId, {}, recent);
-  const place = (await locateRuns(env, db, workspaceId, [anchor])).get(anchor);
+  const location = (await locateRuns(env, db, workspaceId, [anchor])).get(anchor);
   // The root may be missing, or never come: its descendants are found by the days of the trace.
-  if (!place) return listWorkspacePartitions(db, workspaceId, {}, recent);
-  return listPartitions(db, workspaceId, place.projectId, place.day, LAST_DAY);
+  if (!location) return listWorkspacePartitions(db, workspaceId, {}, recent);
+  return listPartitions(db, workspaceId, location.projectId, location.day, LAST_DAY);
 }
 
-function dropDuplicates(places: Place[]): Place[] {
-  return [...new Map(places.map((place) => [`${place.projectId}/${place.day}/${place.shard}`, place])).values()];
+function dropDuplicates(locations: PartitionLocation[]): PartitionLocation[] {
+  return [
+    ...new Map(
+      locations.map((location) => [`${location.projectId}/${location.day}/${location.shard}`, location]),
+    ).values(),
+  ];
 }
 
 function windowDays({ startTime, endTime }: RunSelection): { first: string; last: string } {

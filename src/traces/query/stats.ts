@@ -7,7 +7,7 @@ import { stepSeconds, DurationCounter } from "../partition/stats/durations.ts";
 import { addStats } from "../partition/stats/series.ts";
 import type { RunSelection, SeriesRequest, TracePartitionRpc } from "../rpc.ts";
 import { tracePartition } from "../stub.ts";
-import type { Stats, Place, FeedbackSum, PartitionStats } from "../types.ts";
+import type { TraceStats, PartitionLocation, FeedbackSum, PartitionStats } from "../types.ts";
 import { listDays } from "../projects/partitions.ts";
 import { toDay, isoFromMicros } from "../time.ts";
 import { roundCost } from "../../limits/prices/price-list.ts";
@@ -16,7 +16,7 @@ import { resolveScope } from "./scope.ts";
 import { addSums, showSum } from "../review/feedback/sums.ts";
 
 /** The most partitions, that is projects times days, of one answer. */
-const MOST_PARTITIONS = 500;
+const MAX_PARTITIONS = 500;
 
 const Figures = v.object({
   run_count: Count,
@@ -30,7 +30,7 @@ const Figures = v.object({
   latency_p99: v.nullable(v.number()),
 });
 /** What `/runs/stats/series` answers. */
-export const Series = v.object({
+export const RunSeries = v.object({
   start_time: Time,
   end_time: Time,
   complete: v.boolean(),
@@ -39,7 +39,7 @@ export const Series = v.object({
   groups: v.nullable(v.array(v.object({ key: v.string(), ...Figures.entries }))),
 });
 
-interface Wanted extends SeriesRequest {
+interface SeriesQuery extends SeriesRequest {
   /** Empty: every project of the workspace. */
   projectIds: string[];
   selection: RunSelection & { startTime: number; endTime: number };
@@ -50,12 +50,12 @@ interface Wanted extends SeriesRequest {
 export async function runSeries(
   env: Env,
   workspaceId: string,
-  { projectIds, selection, mostGroups, ...request }: Wanted,
-): Promise<v.InferOutput<typeof Series>> {
+  { projectIds, selection, mostGroups, ...request }: SeriesQuery,
+): Promise<v.InferOutput<typeof RunSeries>> {
   const { startTime, endTime } = selection;
-  const days = { first: toDay(startTime), last: toDay(endTime - 1), most: MOST_PARTITIONS + 1 };
+  const days = { first: toDay(startTime), last: toDay(endTime - 1), most: MAX_PARTITIONS + 1 };
   const found = await listDays(database(env.DB), workspaceId, projectIds, days);
-  const places = found.slice(0, MOST_PARTITIONS);
+  const places = found.slice(0, MAX_PARTITIONS);
   const parts = await inParallel(places, CONNECTIONS, async (place) => {
     const own = await acrossMidnight(env, workspaceId, place, selection);
     return tracePartition(env, workspaceId, place).series(own, request);
@@ -71,7 +71,7 @@ export async function runSeries(
     start_time: isoFromMicros(startTime),
     end_time: isoFromMicros(endTime),
     /** False when the window has more projects and days than one answer covers: the newest are counted. */
-    complete: found.length <= MOST_PARTITIONS,
+    complete: found.length <= MAX_PARTITIONS,
     total: toWire([...times.values()].reduce(addStats, noRuns("total"))),
     buckets,
     groups:
@@ -81,8 +81,8 @@ export async function runSeries(
   };
 }
 
-function mergeSeries(stats: Stats[]): Map<string | number, Stats> {
-  const found = new Map<string | number, Stats>();
+function mergeSeries(stats: TraceStats[]): Map<string | number, TraceStats> {
+  const found = new Map<string | number, TraceStats>();
   for (const one of stats) {
     const known = found.get(one.key);
     found.set(one.key, known ? addStats(known, one) : one);
@@ -90,7 +90,7 @@ function mergeSeries(stats: Stats[]): Map<string | number, Stats> {
   return found;
 }
 
-const noRuns = (key: string | number): Stats => ({
+const noRuns = (key: string | number): TraceStats => ({
   key,
   run_count: 0,
   error_count: 0,
@@ -102,7 +102,7 @@ const noRuns = (key: string | number): Stats => ({
   durations: {},
 });
 
-function toWire({ key: _key, durations, ...sums }: Stats): v.InferOutput<typeof Figures> {
+function toWire({ key: _key, durations, ...sums }: TraceStats): v.InferOutput<typeof Figures> {
   return {
     ...sums,
     total_cost: roundCost(sums.total_cost),
@@ -112,7 +112,7 @@ function toWire({ key: _key, durations, ...sums }: Stats): v.InferOutput<typeof 
 }
 
 /** The duration, in seconds, that this share of the runs does not exceed, to 2.5 %. Null without an ended run. */
-function computeQuantile(durations: Stats["durations"], share: number): number | null {
+function computeQuantile(durations: TraceStats["durations"], share: number): number | null {
   const sorted = Object.entries(durations)
     .map(([step, runs]): [number, number] => [Number(step), runs])
     .sort(([a], [b]) => a - b);
@@ -128,16 +128,16 @@ function computeQuantile(durations: Stats["durations"], share: number): number |
 // Figures over projects, days and shards: what each partition counts, gathered.
 
 /** A request makes at most 10,000 calls. Half of them are for partitions, because a call can be repeated. */
-const MOST_PARTITIONS_OF_QUERY = 5_000;
+const MAX_PARTITIONS_OF_QUERY = 5_000;
 /** The calls for a partition that also reads the days beside it: with a filter on the whole trace. */
 const CALLS_ACROSS = 8;
 
 /** How many partitions a request may still ask, for all of its statistics together. */
-export interface Budget {
+export interface QueryBudget {
   partitions: number;
 }
 
-export const newBudget = (): Budget => ({ partitions: MOST_PARTITIONS_OF_QUERY });
+export const newQueryBudget = (): QueryBudget => ({ partitions: MAX_PARTITIONS_OF_QUERY });
 
 /**
  * Gives what the partitions of these projects answer to `add`, the newest days first. False when there are more partitions than
@@ -146,24 +146,24 @@ export const newBudget = (): Budget => ({ partitions: MOST_PARTITIONS_OF_QUERY }
 export async function askPartitions<T>(
   env: Env,
   workspaceId: string,
-  { projectIds, selection, budget }: { projectIds: string[]; selection: RunSelection; budget: Budget },
-  ask: (partition: TracePartitionRpc, selection: RunSelection, place: Place) => Promise<T>,
+  { projectIds, selection, budget }: { projectIds: string[]; selection: RunSelection; budget: QueryBudget },
+  ask: (partition: TracePartitionRpc, selection: RunSelection, location: PartitionLocation) => Promise<T>,
   add: (answer: T) => void,
 ): Promise<boolean> {
-  const most = MOST_PARTITIONS_OF_QUERY + 1;
+  const most = MAX_PARTITIONS_OF_QUERY + 1;
   const scope = await resolveScope(env, database(env.DB), workspaceId, projectIds, selection, "desc", most);
   const calls = selection.traceFilter || selection.treeFilter ? CALLS_ACROSS : 1;
-  const places = scope.slice(0, Math.floor(budget.partitions / calls));
-  budget.partitions -= places.length * calls;
+  const locations = scope.slice(0, Math.floor(budget.partitions / calls));
+  budget.partitions -= locations.length * calls;
   // In batches, so that the answers of the newest days are added first and few wait.
-  for (let at = 0; at < places.length; at += CONNECTIONS) {
-    const answers = await inParallel(places.slice(at, at + CONNECTIONS), CONNECTIONS, async (place) => {
-      const own = await acrossMidnight(env, workspaceId, place, selection);
-      return ask(tracePartition(env, workspaceId, place), own, place);
+  for (let at = 0; at < locations.length; at += CONNECTIONS) {
+    const answers = await inParallel(locations.slice(at, at + CONNECTIONS), CONNECTIONS, async (location) => {
+      const own = await acrossMidnight(env, workspaceId, location, selection);
+      return ask(tracePartition(env, workspaceId, location), own, location);
     });
     answers.forEach(add);
   }
-  return places.length === scope.length;
+  return locations.length === scope.length;
 }
 
 // Statistics over projects and days, merged from what each partition counts.
@@ -177,9 +177,9 @@ export async function projectStats(
   workspaceId: string,
   projectIds: string[],
   selection: RunSelection,
-  budget: Budget = newBudget(),
+  budget: QueryBudget = newQueryBudget(),
 ) {
-  const totals = new Totals();
+  const totals = new StatsTotals();
   const complete = await askPartitions(
     env,
     workspaceId,
@@ -226,7 +226,7 @@ export const RunStats = v.object({
 });
 
 /** The statistics of several partitions, added up. */
-export class Totals {
+export class StatsTotals {
   readonly #sums = new Map<(typeof SUMMED)[number], number>();
   readonly #latencies = new DurationCounter();
   readonly #firstTokens = new DurationCounter();

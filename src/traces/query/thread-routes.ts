@@ -10,7 +10,7 @@ import { DAY_MICROS } from "../time.ts";
 import { checkSelection } from "./find.ts";
 import { QueryThreadStats, ReadThreadStats, ThreadId, RunId } from "./schema.ts";
 import { readThreadStats } from "./threads.ts";
-import { messagesOfRun, messagesOfThread, type Message } from "./messages.ts";
+import { messagesOfRun, messagesOfThread, type ConversationMessage } from "./messages.ts";
 
 const doc = createDoc("Traces");
 
@@ -222,14 +222,19 @@ export const messagesV2 = new Hono<App>()
     },
   );
 
-async function readThread(env: Env, workspaceId: string, projectId: string, threadId: string): Promise<Message[]> {
+async function readThread(
+  env: Env,
+  workspaceId: string,
+  projectId: string,
+  threadId: string,
+): Promise<ConversationMessage[]> {
   const selection = { threadId, isRoot: true };
   const messages = await messagesOfThread(env, { workspaceId, projectIds: [projectId], selection });
   if (!messages) throw new Problem(404, "The project has no such thread.");
   return messages;
 }
 
-function page(items: Message[] | undefined) {
+function page(items: ConversationMessage[] | undefined) {
   if (!items) throw new Problem(404, "Run not found.");
   return { items, next_cursor: null };
 }

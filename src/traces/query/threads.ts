@@ -2,18 +2,18 @@
 import * as v from "valibot";
 import { Count, Time } from "../../http/shapes.ts";
 import { DurationCounter } from "../partition/stats/durations.ts";
-import { MOST_THREADS as MOST_THREADS_OF_PARTITION, MOST_IDS } from "../partition/stats/stats.ts";
+import { MAX_LISTED_THREADS as MOST_THREADS_OF_PARTITION, MAX_IDS } from "../partition/stats/stats.ts";
 import type { RunSelection } from "../rpc.ts";
 import type { ThreadSummary, ThreadStats, UsageDetail } from "../types.ts";
 import { isoFromMicros } from "../time.ts";
 import { roundCost } from "../../limits/prices/price-list.ts";
-import { askPartitions, newBudget, Totals } from "./stats.ts";
-import { addCount, type Counts } from "../../limits/prices/usage.ts";
+import { askPartitions, newQueryBudget, StatsTotals } from "./stats.ts";
+import { addCount, type UsageCounts } from "../../limits/prices/usage.ts";
 
 /** The most threads of an answer, because all are sorted in memory. */
-const MOST = 10_000;
+const MAX_SORTED_THREADS = 10_000;
 /** The most different durations of one thread that are exact. */
-const MOST_EXACT = 200;
+const MAX_EXACT = 200;
 
 const text = v.nullable(v.string());
 export const TracedThread = v.pipe(
@@ -34,37 +34,37 @@ export const TracedThread = v.pipe(
 );
 
 /** A thread with the turns of all partitions so far. */
-interface Thread extends Omit<ThreadSummary, "latencies"> {
+interface ThreadTurns extends Omit<ThreadSummary, "latencies"> {
   latencies: DurationCounter;
 }
 
 /** The threads with a turn in the selection, newest turn first. `complete` is false when there are more, or more days of them. */
 export async function listThreads(env: Env, workspaceId: string, projectId: string, selection: RunSelection) {
-  const threads = new Map<string, Thread>();
+  const threads = new Map<string, ThreadTurns>();
   let whole = true;
   const add = (part: ThreadSummary[]) => {
     if (part.length >= MOST_THREADS_OF_PARTITION) whole = false;
     for (const summary of part) {
       const known = threads.get(summary.thread_id);
       if (known) addTurns(known, summary);
-      else if (threads.size < MOST) threads.set(summary.thread_id, newThread(summary));
+      else if (threads.size < MAX_SORTED_THREADS) threads.set(summary.thread_id, newThread(summary));
       else whole = false;
     }
   };
-  const asked = { projectIds: [projectId], selection, budget: newBudget() };
+  const asked = { projectIds: [projectId], selection, budget: newQueryBudget() };
   const all = await askPartitions(env, workspaceId, asked, (partition, own) => partition.threads(own), add);
   const shown = [...threads.values()].map(toWire).sort((a, b) => (a.max_start_time < b.max_start_time ? 1 : -1));
   return { threads: shown, complete: all && whole };
 }
 
-function newThread({ latencies, ...summary }: ThreadSummary): Thread {
-  const counter = new DurationCounter(MOST_EXACT);
+function newThread({ latencies, ...summary }: ThreadSummary): ThreadTurns {
+  const counter = new DurationCounter(MAX_EXACT);
   counter.addAll(latencies);
   return { ...summary, latencies: counter };
 }
 
 /** The first turn of a thread can be in another part than its last: a day has several shards. */
-function addTurns(thread: Thread, part: ThreadSummary): void {
+function addTurns(thread: ThreadTurns, part: ThreadSummary): void {
   thread.count += part.count;
   thread.total_tokens += part.total_tokens;
   thread.total_cost += part.total_cost;
@@ -80,7 +80,12 @@ function addTurns(thread: Thread, part: ThreadSummary): void {
   }
 }
 
-function toWire({ min_start_time, max_start_time, latencies, ...thread }: Thread): v.InferOutput<typeof TracedThread> {
+function toWire({
+  min_start_time,
+  max_start_time,
+  latencies,
+  ...thread
+}: ThreadTurns): v.InferOutput<typeof TracedThread> {
   return {
     ...thread,
     total_cost: roundCost(thread.total_cost),
@@ -94,18 +99,18 @@ function toWire({ min_start_time, max_start_time, latencies, ...thread }: Thread
 // Statistics of threads over all days, from what each partition counts of their turns.
 
 /** The most threads that are counted, because their ids are in memory. */
-const MOST_THREADS = 100_000;
+const MAX_COUNTED_THREADS = 100_000;
 
 type Side = UsageDetail["side"];
 
 /** The figures of the turns that are selected. `complete` is false when there are more threads, or more days. */
 export async function readThreadStats(env: Env, workspaceId: string, projectId: string, selection: RunSelection) {
-  const totals = new Totals();
+  const totals = new StatsTotals();
   const turns = new Turns();
   const all = await askPartitions(
     env,
     workspaceId,
-    { projectIds: [projectId], selection, budget: newBudget() },
+    { projectIds: [projectId], selection, budget: newQueryBudget() },
     (partition, own) => partition.threadStats(own),
     (part) => {
       totals.add(part);
@@ -118,7 +123,7 @@ export async function readThreadStats(env: Env, workspaceId: string, projectId: 
 /** What `Totals` does not sum. */
 class Turns {
   readonly #threads = new Set<string>();
-  readonly #details = new Map<Side, Counts>();
+  readonly #details = new Map<Side, UsageCounts>();
   readonly #tokens = new DurationCounter();
   #first: number | null = null;
   #end: number | null = null;
@@ -127,8 +132,8 @@ class Turns {
   add({ first_start_time: first, last_end_time: end, thread_ids: ids, tokens, details }: ThreadStats): void {
     if (first !== null) this.#first = Math.min(this.#first ?? first, first);
     if (end !== null) this.#end = Math.max(this.#end ?? end, end);
-    for (const id of ids) if (this.#threads.size < MOST_THREADS) this.#threads.add(id);
-    if (ids.length >= MOST_IDS || this.#threads.size >= MOST_THREADS) this.isWhole = false;
+    for (const id of ids) if (this.#threads.size < MAX_COUNTED_THREADS) this.#threads.add(id);
+    if (ids.length >= MAX_IDS || this.#threads.size >= MAX_COUNTED_THREADS) this.isWhole = false;
     this.#tokens.addAll(tokens);
     for (const { side, kind, sum } of details) {
       const sums = this.#details.get(side) ?? {};
@@ -152,7 +157,7 @@ class Turns {
     };
   }
 
-  #readDetails(side: Side): Counts {
+  #readDetails(side: Side): UsageCounts {
     const sums = Object.entries(this.#details.get(side) ?? {});
     return Object.fromEntries(sums.map(([kind, sum]) => [kind, roundCost(sum)]));
   }

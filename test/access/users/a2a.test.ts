@@ -4,12 +4,12 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { app } from "../../support/app.ts";
 import { graphs } from "../../../src/deployment.ts";
-import { custom } from "../../../src/deployment.ts";
+import { projectExports } from "../../../src/deployment.ts";
 import { type Json, message1, type Reply } from "../../protocols/a2a/rpc.ts";
 import { sseEvents } from "../../support/sse.ts";
 import * as pack from "./pack.ts";
 
-Object.assign(custom, { auth: pack.auth });
+Object.assign(projectExports, { auth: pack.auth });
 Object.assign(graphs, { echo: pack.whoami });
 
 const send = async (user: string, path: string, body: unknown) => {

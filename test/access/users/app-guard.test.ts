@@ -6,8 +6,8 @@ import { describe, expect, it } from "vitest";
 import { createApp } from "../../../src/app.ts";
 import { readSettings } from "../../../src/config.ts";
 import "../../support/app.ts";
-import { noteForApp, noteInner } from "../../../src/http/loopback.ts";
-import { custom } from "../../../src/deployment.ts";
+import { reserveForApp, noteOwnRequest } from "../../../src/http/loopback.ts";
+import { projectExports } from "../../../src/deployment.ts";
 import { newCaller } from "../../support/caller.ts";
 import * as pack from "./pack.ts";
 
@@ -17,7 +17,7 @@ const mark: MiddlewareHandler = async (c, next) => {
 };
 
 const served = (app: Hono) => {
-  Object.assign(custom, { auth: pack.auth, app });
+  Object.assign(projectExports, { auth: pack.auth, app });
   const server = createApp(readSettings({}));
   return (method: string, path: string, headers: Record<string, string> = { authorization: "Bearer user-ada" }) => {
     const body = method === "GET" ? undefined : "{}";
@@ -126,20 +126,20 @@ const newRun = () =>
   ({ workspaceId: crypto.randomUUID(), scopes: ["read", "write"], kind: "run", credentialId: "r" }) as const;
 
 it("a run that acts for a user does not reach them, either", async () => {
-  Object.assign(custom, { auth: pack.auth, app: new Hono().use("/api/*", mark) });
+  Object.assign(projectExports, { auth: pack.auth, app: new Hono().use("/api/*", mark) });
   const server = createApp(readSettings({}));
   const user = { identity: "ada", permissions: ["write"], display_name: "Ada", is_authenticated: true };
   const principal = newRun();
   const call = async (path: string) => {
     const request = new Request(`http://weir.internal${path}`, { method: "POST", body: "{}" });
-    noteInner(request, { ...principal, user });
+    noteOwnRequest(request, { ...principal, user });
     return (await server.fetch(request, env, createExecutionContext())).status;
   };
   expect(await call("/api/v1/runs/query")).toBe(403);
 });
 
 it("a call that no rule allows is answered by the app only", async () => {
-  Object.assign(custom, {
+  Object.assign(projectExports, {
     auth: pack.auth,
     app: new Hono().use("/unlisted/*", mark).get("/unlisted/own", (c) => c.text("own")),
   });
@@ -160,13 +160,13 @@ it("a call that no rule allows is answered by the app only", async () => {
 it("a call of a route of the app is answered by no other, also once the app is gone", async () => {
   const principal = newRun();
   for (const app of [undefined, new Hono().use("/threads/*", mark), new Hono().post("/hooks/other", throwError)]) {
-    Object.assign(custom, { auth: pack.auth, app });
+    Object.assign(projectExports, { auth: pack.auth, app });
     const server = createApp(readSettings({}));
     const call = async (isForApp: boolean) => {
       const init = { method: "POST", body: "{}", headers: { "content-type": "application/json" } };
       const request = new Request("http://weir.internal/threads/count", init);
-      noteInner(request, principal);
-      if (isForApp) noteForApp(request);
+      noteOwnRequest(request, principal);
+      if (isForApp) reserveForApp(request);
       return (await server.fetch(request, env, createExecutionContext())).status;
     };
     expect([await call(false), await call(true)]).toEqual([200, 404]);

@@ -6,11 +6,11 @@ import { app } from "../../support/app.ts";
 import { readSettings } from "../../../src/config.ts";
 import { graphs } from "../../../src/deployment.ts";
 import { readConfigurable } from "../../../src/threads/api/request.ts";
-import { custom } from "../../../src/deployment.ts";
+import { projectExports } from "../../../src/deployment.ts";
 import { newCaller } from "../../support/caller.ts";
 import * as pack from "./pack.ts";
 
-Object.assign(custom, { auth: pack.auth, app: pack.app });
+Object.assign(projectExports, { auth: pack.auth, app: pack.app });
 Object.assign(graphs, { echo: pack.whoami });
 // `app` was made before, without an application of the user's.
 const own = createApp(readSettings({}));

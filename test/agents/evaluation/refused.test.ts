@@ -1,13 +1,13 @@
 /** An experiment of which the server refuses runs. */
 import { expect, test } from "vitest";
 import { runExperiment } from "../../../src/agents/evaluation/experiment.ts";
-import type { Send } from "../../../src/agents/evaluation/evaluators.ts";
+import type { SendRequest } from "../../../src/agents/evaluation/evaluators.ts";
 
 /** A server with `count` examples. It refuses the runs of those for which `refuses` is true. */
 function serverWith(count: number, refuses: (example: number) => boolean) {
   const sent: string[] = [];
   let started = 0;
-  const send: Send = async (method, path, body) => {
+  const send: SendRequest = async (method, path, body) => {
     const route = `${method} ${path.split("?")[0]}`;
     sent.push(route);
     if (route === "GET /api/v1/examples")

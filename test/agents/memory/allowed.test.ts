@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { Auth } from "@langchain/langgraph-sdk/auth";
 import { beforeEach, expect, it } from "vitest";
 import { isObject } from "../../../src/lib/json.ts";
-import { custom } from "../../../src/deployment.ts";
+import { projectExports } from "../../../src/deployment.ts";
 import { app } from "../../support/app.ts";
 import { newCaller, send } from "../../support/caller.ts";
 
@@ -18,7 +18,7 @@ function deploy(handler: (given: { namespace: string[] }, identity: string) => R
       return { identity, permissions: [] };
     })
     .on("store", ({ value, user }) => handler(value as { namespace: string[] }, user.identity) as never);
-  Object.assign(custom, { auth });
+  Object.assign(projectExports, { auth });
 }
 
 let workspace: string;

@@ -1,11 +1,11 @@
 import { afterEach, expect, it } from "vitest";
-import { createMeaning } from "../../../src/agents/memory/vectors.ts";
+import { createVectorSearch } from "../../../src/agents/memory/vectors.ts";
 import { workersAiEmbeddings } from "../../../src/agents/memory/vectors.ts";
-import { custom } from "../../../src/deployment.ts";
+import { projectExports } from "../../../src/deployment.ts";
 
-const before = custom.embeddings;
+const before = projectExports.embeddings;
 afterEach(() => {
-  custom.embeddings = before;
+  projectExports.embeddings = before;
 });
 
 it("embeddings of Workers AI come from the binding AI, at most 100 texts a call", async () => {
@@ -16,9 +16,9 @@ it("embeddings of Workers AI come from the binding AI, at most 100 texts a call"
       return { shape: [text?.length, 1], data: (text ?? []).map((one) => [Number(one)]) };
     },
   };
-  custom.embeddings = workersAiEmbeddings("@cf/baai/bge-m3");
+  projectExports.embeddings = workersAiEmbeddings("@cf/baai/bge-m3");
   const texts = Array.from({ length: 130 }, (_, n) => String(n));
-  expect(await createMeaning({ AI } as unknown as Env)?.embed(texts)).toEqual(texts.map((one) => [Number(one)]));
+  expect(await createVectorSearch({ AI } as unknown as Env)?.embed(texts)).toEqual(texts.map((one) => [Number(one)]));
   expect(asked).toEqual([
     ["@cf/baai/bge-m3", 100],
     ["@cf/baai/bge-m3", 30],
@@ -26,8 +26,8 @@ it("embeddings of Workers AI come from the binding AI, at most 100 texts a call"
 });
 
 it("without the binding the error says what to set", async () => {
-  custom.embeddings = workersAiEmbeddings("@cf/baai/bge-m3");
-  await expect(createMeaning({} as Env)?.embed(["a"])).rejects.toThrow(
+  projectExports.embeddings = workersAiEmbeddings("@cf/baai/bge-m3");
+  await expect(createVectorSearch({} as Env)?.embed(["a"])).rejects.toThrow(
     /@cf\/baai\/bge-m3 needs the binding AI.*wrangler.jsonc/,
   );
 });

@@ -3,7 +3,7 @@ import { countCalls } from "../../../src/db/client.ts";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { sweepAlerts } from "../../../src/automation/alerts/evaluate.ts";
-import { nextState, type Progress } from "../../../src/automation/alerts/evaluate.ts";
+import { nextState, type AlertProgress } from "../../../src/automation/alerts/evaluate.ts";
 import { type Caller, newCaller } from "../../support/caller.ts";
 import { ask } from "../../support/examples.ts";
 import { sendRuns } from "../../support/rules.ts";
@@ -270,7 +270,7 @@ describe("a request for an alert", () => {
 describe("states", () => {
   it("change after findings in a row, and not by what is unknown", () => {
     const after = { fireAfter: 2, resolveAfter: 2 };
-    const walk = (from: Progress, ...findings: ("breach" | "clear" | "unknown")[]) =>
+    const walk = (from: AlertProgress, ...findings: ("breach" | "clear" | "unknown")[]) =>
       findings.reduce((at, finding) => nextState(at, finding, after), from);
     const ok = { state: "ok", streak: 0 } as const;
     expect(walk(ok, "breach", "unknown", "breach")).toEqual({ state: "firing", streak: 0 });

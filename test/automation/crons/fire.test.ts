@@ -1,11 +1,11 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createCron } from "../../../src/automation/crons/row.ts";
-import { type FiringIds, type Threads, fireDueCrons, startFiring } from "../../../src/automation/crons/fire.ts";
+import { type FiringIds, type CronThreads, fireDueCrons, startFiring } from "../../../src/automation/crons/fire.ts";
 import {
   type CronRow,
   deleteCron,
-  type Firing,
+  type FiringRow,
   findCron,
   insertCron,
   updateCron,
@@ -19,9 +19,9 @@ const MINUTE = 60_000;
 
 /** A queue that keeps its messages until they are handed out, and threads that record the started runs. */
 function world() {
-  const queue: Firing[] = [];
+  const queue: FiringRow[] = [];
   const started = new Map<string, string>();
-  const threads: Threads & { fails: boolean; running: Set<string>; failed: Set<string>; removed: string[] } = {
+  const threads: CronThreads & { fails: boolean; running: Set<string>; failed: Set<string>; removed: string[] } = {
     fails: false,
     running: new Set(),
     failed: new Set(),
@@ -42,7 +42,7 @@ function world() {
     },
   };
   const CRON_QUEUE = {
-    sendBatch: async (batch: Iterable<{ body: Firing }>) => void queue.push(...[...batch].map(({ body }) => body)),
+    sendBatch: async (batch: Iterable<{ body: FiringRow }>) => void queue.push(...[...batch].map(({ body }) => body)),
   };
   return {
     queue,
@@ -265,7 +265,7 @@ describe("a firing whose run is open", () => {
     const { threads, queue, ...run } = world();
     await run.tick(start);
     const [firing] = queue;
-    const second: Threads = {
+    const second: CronThreads = {
       ...threads,
       async start() {
         await startFiring(db, firing!, threads, start);
@@ -283,7 +283,7 @@ describe("a firing whose run is open", () => {
     const { threads, queue, ...run } = world();
     await run.tick(start);
     const [firing] = queue;
-    const second: Threads = {
+    const second: CronThreads = {
       ...threads,
       async start(given, ids) {
         await startFiring(db, firing!, threads, start);

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { fireDueCrons, startFiring } from "../../../src/automation/crons/fire.ts";
 import { threadsFor } from "../../../src/automation/crons/fire.ts";
-import type { Firing } from "../../../src/automation/crons/store.ts";
+import type { FiringRow } from "../../../src/automation/crons/store.ts";
 import { database } from "../../../src/db/client.ts";
 import { threadStub } from "../../../src/threads/remote.ts";
 import worker from "../../../examples/demo/worker.ts";
@@ -39,9 +39,9 @@ const input = { messages: [{ role: "user", content: "hi" }] };
 
 /** A tick at `now`, and its messages worked on at once. Returns the ids of the crons that fired. */
 async function clock(now: number): Promise<string[]> {
-  const messages: Firing[] = [];
+  const messages: FiringRow[] = [];
   const CRON_QUEUE = {
-    sendBatch: async (batch: { body: Firing }[]) => void messages.push(...batch.map(({ body }) => body)),
+    sendBatch: async (batch: { body: FiringRow }[]) => void messages.push(...batch.map(({ body }) => body)),
   };
   await fireDueCrons({ DB: env.DB, CRON_QUEUE } as never, now);
   for (const firing of [...messages, ...messages]) await startFiring(database(env.DB), firing, threadsFor(env), now);

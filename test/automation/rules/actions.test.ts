@@ -3,7 +3,7 @@ import { countCalls } from "../../../src/db/client.ts";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { workPart } from "../../../src/automation/rules/work.ts";
-import { custom } from "../../../src/deployment.ts";
+import { projectExports } from "../../../src/deployment.ts";
 import { type Caller, newCaller } from "../../support/caller.ts";
 import { ask } from "../../support/examples.ts";
 import { newRule, readRule, sendRuns, workOnce, workUntil } from "../../support/rules.ts";
@@ -36,7 +36,7 @@ beforeEach(async () => {
 afterEach(() => {
   vi.unstubAllGlobals();
   vi.restoreAllMocks();
-  delete custom.evaluators;
+  delete projectExports.evaluators;
 });
 
 const send = (runs: Record<string, unknown>[]) => sendRuns(caller, (clock += 1_000_000), runs);
@@ -185,7 +185,7 @@ describe("after a kill", () => {
   it("an evaluation that was cut off is made again, and its feedback is there once", async () => {
     const began: string[] = [];
     let isKilled = true;
-    custom.evaluators = {
+    projectExports.evaluators = {
       slow: async (run) => {
         began.push(run.id);
         // A worker that is killed answers nothing: this call never ends.
@@ -211,7 +211,7 @@ describe("after a kill", () => {
   it("a run that kills every worker is given up, and takes no other run with it", async () => {
     let began: string[] = [];
     const test = { isOver: false };
-    custom.evaluators = {
+    projectExports.evaluators = {
       deadly: async ({ name }) => {
         began.push(name);
         await scheduler.wait(20);

@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { tracePartition } from "../../../src/traces/stub.ts";
-import { custom } from "../../../src/deployment.ts";
+import { projectExports } from "../../../src/deployment.ts";
 import { type Caller, newCaller } from "../../support/caller.ts";
 import { ask } from "../../support/examples.ts";
 import { newRule, type Rule, sendRuns, workOnce, workUntil } from "../../support/rules.ts";
@@ -21,7 +21,7 @@ let caller: Caller;
 let clock = NOON;
 beforeEach(async () => {
   caller = await newCaller();
-  custom.evaluators = {
+  projectExports.evaluators = {
     seen: (run) => {
       if (run.name === "broken") throw new Error("out of order");
     },
@@ -29,7 +29,7 @@ beforeEach(async () => {
   await sendRuns(caller, (clock += 1_000_000), [{ name: "first" }]);
 });
 afterEach(() => {
-  delete custom.evaluators;
+  delete projectExports.evaluators;
   vi.restoreAllMocks();
 });
 
@@ -82,7 +82,7 @@ it("has the runs that are done, the newest first, in pages, and of this rule alo
 it("has the runs that are given up", async () => {
   vi.spyOn(console, "error").mockImplementation(() => undefined);
   const rule = await newRule(caller, code);
-  delete custom.evaluators;
+  delete projectExports.evaluators;
   const [run] = await sendRuns(caller, (clock += 1_000_000), [{ name: "a" }]);
   await workOnce(caller, rule);
   const failed = { run_id: run!.id, status: "failed", action: "code_evaluator", will_retry: false };

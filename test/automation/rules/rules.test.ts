@@ -2,9 +2,9 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { EvaluatedRun } from "../../../src/deployment.ts";
-import { custom } from "../../../src/deployment.ts";
+import { projectExports } from "../../../src/deployment.ts";
 import { HIDDEN } from "../../../src/deliveries/receiver.ts";
-import { isSampled } from "../../../src/traces/partition/rules.ts";
+import { isRunSampled } from "../../../src/traces/partition/rules.ts";
 import { type Caller, newCaller } from "../../support/caller.ts";
 import { ask, newDataset } from "../../support/examples.ts";
 import { newRule, readRule, type Rule, sendRuns, workOnce, workUntil } from "../../support/rules.ts";
@@ -26,7 +26,7 @@ let seen: EvaluatedRun[];
 beforeEach(async () => {
   caller = await newCaller();
   seen = [];
-  custom.evaluators = {
+  projectExports.evaluators = {
     seen: (run) => void seen.push(run),
     length: (run) => ({ key: "length", score: JSON.stringify(run.outputs).length, comment: run.name }),
     broken: () => {
@@ -37,7 +37,7 @@ beforeEach(async () => {
   await sendRuns(caller, (clock += 1_000_000), [{ name: "first" }]);
 });
 afterEach(() => {
-  delete custom.evaluators;
+  delete projectExports.evaluators;
   vi.restoreAllMocks();
 });
 
@@ -107,7 +107,7 @@ describe("a rule", () => {
   it("takes a part of the runs, which depends on their ids alone", async () => {
     const rule = await newRule(caller, { ...code("seen"), sampling_rate: 0.3 });
     const sent = await send(Array.from({ length: 60 }, () => ({})));
-    const expected = sent.map(({ id }) => id).filter((id) => isSampled(id, 0.3));
+    const expected = sent.map(({ id }) => id).filter((id) => isRunSampled(id, 0.3));
     expect(expected.length).toBeGreaterThan(5);
     await workUntil(caller, rule, expected.length);
     await workOnce(caller, rule);
@@ -325,9 +325,9 @@ describe("a request for a rule", () => {
 describe("sampling", () => {
   it("takes about the part that it names, and smaller parts are of larger ones", () => {
     const ids = Array.from({ length: 20_000 }, (_, at) => uuid7(NOON + at * 1_000, String(at).padStart(12, "0")));
-    const tenth = ids.filter((id) => isSampled(id, 0.1));
+    const tenth = ids.filter((id) => isRunSampled(id, 0.1));
     expect(Math.abs(tenth.length - 2_000)).toBeLessThan(200);
-    expect(tenth.every((id) => isSampled(id, 0.2))).toBe(true);
-    expect(ids.some((id) => isSampled(id, 0))).toBe(false);
+    expect(tenth.every((id) => isRunSampled(id, 0.2))).toBe(true);
+    expect(ids.some((id) => isRunSampled(id, 0))).toBe(false);
   });
 });

@@ -1,11 +1,11 @@
 /** Secrets of a rule and of an alert that are kept by a change: each stays with its own receiver. */
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { openSecrets as openAlertSecrets } from "../../../src/automation/alerts/input.ts";
+import { openAlertSecrets } from "../../../src/automation/alerts/input.ts";
 import { findAlert } from "../../../src/automation/alerts/store.ts";
 import { database } from "../../../src/db/client.ts";
-import { findHeld, HIDDEN } from "../../../src/deliveries/receiver.ts";
-import { openSecrets } from "../../../src/automation/rules/input.ts";
+import { findStoredReceivers, HIDDEN } from "../../../src/deliveries/receiver.ts";
+import { openRuleSecrets } from "../../../src/automation/rules/input.ts";
 import { findRule } from "../../../src/automation/rules/store.ts";
 import { type Caller, newCaller } from "../../support/caller.ts";
 import { newRule, readRule, type Rule, sendRuns } from "../../support/rules.ts";
@@ -39,7 +39,7 @@ async function patch(rule: Rule, change: (shown: { evaluators: Judge[]; webhooks
 async function readSecrets({ id }: Rule) {
   const row = await findRule(database(env.DB), caller.workspaceId, id);
   if (!row) throw new Error("no rule");
-  return openSecrets(env, row);
+  return openRuleSecrets(env, row);
 }
 
 describe("the key of a judge stays with it", () => {
@@ -139,7 +139,7 @@ describe("a receiver is found", () => {
   const createSecret = (secret: string, ...names: string[]) => ({ names, secret });
   it("for a copy of it, when there is one secret of its address, and is not guessed", () => {
     expect(
-      findHeld(
+      findStoredReceivers(
         [
           ["x", "at"],
           ["y", "at"],
@@ -148,7 +148,7 @@ describe("a receiver is found", () => {
       ),
     ).toEqual([0, 0]);
     expect(
-      findHeld(
+      findStoredReceivers(
         [
           ["x", "at"],
           ["y", "at"],
@@ -156,10 +156,12 @@ describe("a receiver is found", () => {
         [createSecret("s", "x", "at"), createSecret("t", "z", "at")],
       ),
     ).toEqual([0, 1]);
-    expect(findHeld([["y", "at"]], [createSecret("s", "x", "at"), createSecret("s", "z", "at")])).toEqual([0]);
-    expect(findHeld([["y", "other"]], [createSecret("s", "x", "at")])).toEqual([undefined]);
+    expect(findStoredReceivers([["y", "at"]], [createSecret("s", "x", "at"), createSecret("s", "z", "at")])).toEqual([
+      0,
+    ]);
+    expect(findStoredReceivers([["y", "other"]], [createSecret("s", "x", "at")])).toEqual([undefined]);
     expect(
-      findHeld(
+      findStoredReceivers(
         [
           ["x", "at"],
           ["y", "at"],
@@ -169,7 +171,7 @@ describe("a receiver is found", () => {
     ).toEqual([undefined, undefined]);
     const [x, z] = [createSecret("s", "x", "at"), createSecret("t", "z", "at")];
     const copies = [x.names, z.names, ["v", "at"], ["w", "at"]];
-    expect(findHeld(copies, [x, z])).toEqual([0, 1, undefined, undefined]);
-    expect(findHeld([], [createSecret("s", "x", "at")])).toEqual([]);
+    expect(findStoredReceivers(copies, [x, z])).toEqual([0, 1, undefined, undefined]);
+    expect(findStoredReceivers([], [createSecret("s", "x", "at")])).toEqual([]);
   });
 });

@@ -7,7 +7,7 @@ import { database } from "../../../src/db/client.ts";
 import { insertBackfill, takeBackfillParts, takeParts } from "../../../src/automation/rules/store.ts";
 import { sweepRules } from "../../../src/automation/rules/work.ts";
 import { workPart } from "../../../src/automation/rules/work.ts";
-import { custom } from "../../../src/deployment.ts";
+import { projectExports } from "../../../src/deployment.ts";
 import { type Caller, newCaller } from "../../support/caller.ts";
 import { ask } from "../../support/examples.ts";
 import { newRule, readRule, type Rule, sendRuns, workOnce, workUntil } from "../../support/rules.ts";
@@ -18,7 +18,7 @@ let clock = NOON;
 
 beforeEach(async () => {
   caller = await newCaller();
-  custom.evaluators = {
+  projectExports.evaluators = {
     seen: () => undefined,
     broken: () => {
       throw new Error("out of order");
@@ -27,7 +27,7 @@ beforeEach(async () => {
   await sendRuns(caller, (clock += 1_000_000), [{ name: "first" }]);
 });
 afterEach(() => {
-  delete custom.evaluators;
+  delete projectExports.evaluators;
   vi.restoreAllMocks();
 });
 
@@ -49,7 +49,7 @@ const drop = async (trace: string) => {
 
 it("leaves to the next message what one invocation may not ask of D1", async () => {
   const seen: string[] = [];
-  custom.evaluators = { seen: ({ id }) => void seen.push(id), score: () => ({ key: "k", score: 1 }) };
+  projectExports.evaluators = { seen: ({ id }) => void seen.push(id), score: () => ({ key: "k", score: 1 }) };
   const rule = await newRule(caller, { code_evaluators: [{ code: "seen" }, { code: "score" }] });
   const runs = await send(Array.from({ length: 30 }, (_, n) => ({ name: `run ${n}` })));
   await alarm();
@@ -64,7 +64,7 @@ it("leaves to the next message what one invocation may not ask of D1", async () 
 
 it("counts no attempt of a run that a message has left to the next one", async () => {
   const names = Array.from({ length: 8 }, (_, at) => `seen ${at}`);
-  custom.evaluators = Object.fromEntries(names.map((name) => [name, () => undefined]));
+  projectExports.evaluators = Object.fromEntries(names.map((name) => [name, () => undefined]));
   const rule = await newRule(caller, { code_evaluators: names.map((name) => ({ code: name })) });
   await send([{ name: "a" }]);
   await alarm();

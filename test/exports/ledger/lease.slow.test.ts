@@ -4,7 +4,7 @@ import { eq } from "drizzle-orm";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { exportRuns } from "../../../src/exports/table.ts";
 import { openStore } from "../../../src/exports/destinations/open.ts";
-import { claimRun } from "../../../src/exports/ledger/lease.ts";
+import { leaseRun } from "../../../src/exports/ledger/lease.ts";
 import { LIMITS } from "../../../src/exports/limits.ts";
 import { listExportRuns } from "../../../src/exports/store.ts";
 import { advance } from "../../../src/exports/work.ts";
@@ -83,7 +83,7 @@ function slowStore(world: World, exportId: string, fails: (call: number) => bool
     for (const { id, status } of runs) {
       if (status !== "RUNNING") continue;
       seen.looked++;
-      if (await claimRun(deps.db, id, clock.now, clock.now + deps.limits.lease)) seen.taken++;
+      if (await leaseRun(deps.db, id, clock.now, clock.now + deps.limits.lease)) seen.taken++;
     }
     if (!last || fails(seen.calls)) throw new TypeError("Network connection lost.");
     return world.s3.fetch(request);

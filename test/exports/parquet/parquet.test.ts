@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { CODECS, type Compression } from "../../../src/exports/parquet/chunk.ts";
 import { DEFAULT_FIELDS, EXPORT_FIELDS, type ExportField } from "../../../src/exports/parquet/columns.ts";
 import { RunFile } from "../../../src/exports/parquet/parquet.ts";
-import type { StoredRun } from "../../../src/traces/types.ts";
+import type { StoredTraceRun } from "../../../src/traces/types.ts";
 import { columnValue, toPage } from "../../support/pages.ts";
 import { makeRuns } from "../../support/runs.ts";
 import { unzstd } from "../../support/zstd.ts";
@@ -28,7 +28,7 @@ const compressors = {
 /** Times as bigint microseconds, so that nothing is rounded away. */
 const parsers = { timestampFromMicroseconds: (micros: bigint) => micros };
 
-async function writeParquet(runs: StoredRun[], fields: readonly ExportField[], compression: Compression) {
+async function writeParquet(runs: StoredTraceRun[], fields: readonly ExportField[], compression: Compression) {
   const sink = new ByteWriter();
   const file = new RunFile(sink, fields, compression);
   for (let at = 0; at < runs.length; at += PAGE) await file.add(toPage(runs.slice(at, at + PAGE)));
@@ -51,7 +51,7 @@ describe.for(Object.keys(CODECS) as Compression[])("a file compressed with %s", 
   });
 
   it("holds columns that are null in every row, and no rows at all", async () => {
-    const [run] = MANY as [StoredRun];
+    const [run] = MANY as [StoredTraceRun];
     const empty = {
       ...run,
       outputs: null,
@@ -92,7 +92,7 @@ describe("the schema", () => {
 
   it("has bounds of texts by their bytes in UTF-8, where a character outside the BMP is behind all others", async () => {
     const orders = ["\uFF5E", "b", "🌊", "ab", "a", "é"];
-    const runs = orders.map((dotted_order, i) => ({ ...(MANY[i] as StoredRun), dotted_order }));
+    const runs = orders.map((dotted_order, i) => ({ ...(MANY[i] as StoredTraceRun), dotted_order }));
     const metadata = parquetMetadata(await writeParquet(runs, ["dotted_order"], "zstandard"));
     const statistics = metadata.row_groups.map(({ columns }) => columns[0]?.meta_data?.statistics);
     expect(statistics).toMatchObject([{ min_value: "a", max_value: "🌊", null_count: 0n }]);
@@ -102,7 +102,7 @@ describe("the schema", () => {
 describe("a row group", () => {
   it("has bloom filters of its ids, in a dictionary or not, that know each of them and few others", async () => {
     const odd = MANY.map((run, i) => ({ ...run, id: i % 3 === 0 ? `${"文".repeat(i % 50)}${i}` : run.id }));
-    const runs = odd.map((run, i) => ({ ...run, trace_id: (odd[i - (i % 20)] as StoredRun).id }));
+    const runs = odd.map((run, i) => ({ ...run, trace_id: (odd[i - (i % 20)] as StoredTraceRun).id }));
     const buffer = await writeParquet(runs, DEFAULT_FIELDS, "zstandard");
     const view = new DataView(buffer);
     const { row_groups, schema } = parquetMetadata(buffer);

@@ -1,7 +1,7 @@
 /** Who holds slots and who is next, beside a reference, and with examples of the order. */
 import { describe, expect, it } from "vitest";
-import { Book, type Claim } from "../../../src/limits/flow/book.ts";
-import type { Limits, Need } from "../../../src/limits/flow/claim.ts";
+import { SlotBook, type SlotLease } from "../../../src/limits/flow/book.ts";
+import type { FlowLimits, SlotNeed } from "../../../src/limits/flow/claim.ts";
 import { generator, createRandom } from "../../support/random.ts";
 import { ALL, chooseAmount } from "../../support/thorough.ts";
 import { Reference } from "./reference.ts";
@@ -10,7 +10,7 @@ const SEQUENCES = chooseAmount("SEQUENCES", ALL ? 25 : 8, 1_000);
 const OPERATIONS = 150;
 
 let ids = 0;
-const createClaim = (needs: Need[], more: Partial<Claim> = {}): Claim => ({
+const createClaim = (needs: SlotNeed[], more: Partial<SlotLease> = {}): SlotLease => ({
   runId: `run ${(ids += 1)}`,
   threadId: "thread",
   created: 0,
@@ -24,23 +24,23 @@ it(`${SEQUENCES} random sequences: the same runs begin in the same order as in t
   let grants = 0;
   for (let seed = 1; seed <= SEQUENCES; seed += 1) {
     const random = createRandom(generator(seed));
-    const limits: Limits[] = Array.from({ length: 3 }, () => ({
+    const limits: FlowLimits[] = Array.from({ length: 3 }, () => ({
       ...(random.next() < 0.7 && { concurrency: random.between(1, 4) }),
       ...(random.next() < 0.3 && { starts_per_minute: random.between(1, 5) }),
       ...(random.next() < 0.3 && { tokens_per_minute: random.between(1, 200) }),
     }));
-    const own: Record<string, Limits | undefined> = { own: { concurrency: random.between(1, 4) } };
+    const own: Record<string, FlowLimits | undefined> = { own: { concurrency: random.between(1, 4) } };
     const ruleLimits = (rule: string) => own[rule];
-    let book = new Book(ruleLimits);
+    let book = new SlotBook(ruleLimits);
     const reference = new Reference(ruleLimits);
     // Moments differ: of claims with the same score, the reference and the book may choose differently.
     let now = 1_000_000;
-    const step = (): Claim | undefined => {
+    const step = (): SlotLease | undefined => {
       const luck = random.next();
       const held = reference.all.filter(({ granted, ended }) => granted !== undefined && ended === undefined);
       const open = reference.all.filter(({ ended }) => ended === undefined);
       if (luck < 0.55) {
-        const needs = limits.flatMap((one, i): Need[] => {
+        const needs = limits.flatMap((one, i): SlotNeed[] => {
           if (random.next() < 0.5) return [];
           return [{ rule: `rule ${i}`, key: `key ${random.between(0, 3)}`, limits: one }];
         });
@@ -61,7 +61,7 @@ it(`${SEQUENCES} random sequences: the same runs begin in the same order as in t
         if (!known) return undefined;
         const tokens = known.granted === undefined ? 0 : random.between(0, 100);
         Object.assign(known, { ended: now, tokens });
-        const claim = book.claim(known.claim.runId) as Claim;
+        const claim = book.lease(known.claim.runId) as SlotLease;
         book.end(claim, now, tokens);
         return claim;
       }
@@ -87,11 +87,11 @@ it(`${SEQUENCES} random sequences: the same runs begin in the same order as in t
       if (random.next() < 0.1) book.prune(now);
       if (random.next() > 0.05) continue;
       // A restart: the claims are read from the storage.
-      const again = new Book(ruleLimits);
-      const stored = [...book.claims()].sort((a, b) => (a.granted ?? 0) - (b.granted ?? 0));
+      const again = new SlotBook(ruleLimits);
+      const stored = [...book.leases()].sort((a, b) => (a.granted ?? 0) - (b.granted ?? 0));
       for (const claim of stored) again.add(structuredClone(claim));
       expect(again.waiting).toBe(book.waiting);
-      const slots = (of: Book) =>
+      const slots = (of: SlotBook) =>
         of.uses(now).map(({ rule, key, held, waiting }) => `${rule} ${key} ${held} ${waiting}`);
       expect(slots(again).sort()).toEqual(slots(book).sort());
       if (stored.every(({ granted }) => granted === undefined)) book = again;
@@ -101,11 +101,11 @@ it(`${SEQUENCES} random sequences: the same runs begin in the same order as in t
 });
 
 describe("the order", () => {
-  const one: Need = { rule: "one", key: "", limits: { concurrency: 1 } };
+  const one: SlotNeed = { rule: "one", key: "", limits: { concurrency: 1 } };
 
   /** The names in the order in which they begin: each ends before the next. */
-  function listOrder(claims: Claim[], now: number, ms = 1): string[] {
-    const book = new Book(() => undefined);
+  function listOrder(claims: SlotLease[], now: number, ms = 1): string[] {
+    const book = new SlotBook(() => undefined);
     const first = createClaim([one], { runId: "first" });
     book.add(first);
     let [working] = book.grant(0, first);
@@ -118,7 +118,7 @@ describe("the order", () => {
     }
     return order;
   }
-  const createWaiting = (runId: string, more: Partial<Claim>) => createClaim([one], { runId, ...more });
+  const createWaiting = (runId: string, more: Partial<SlotLease>) => createClaim([one], { runId, ...more });
 
   it("is that of age for one priority, and a higher priority is first", () => {
     const claims = [
@@ -140,10 +140,10 @@ describe("the order", () => {
 
   /** Claims for A and claims for B come without an end, and one of the two slots is always in use. */
   it("lets a run that needs two slots begin while others keep one of them in use at any time", () => {
-    const needs = ["A", "B"].map((rule): Need => ({ rule, key: "", limits: { concurrency: 1 } }));
-    const book = new Book(() => undefined);
+    const needs = ["A", "B"].map((rule): SlotNeed => ({ rule, key: "", limits: { concurrency: 1 } }));
+    const book = new SlotBook(() => undefined);
     let now = 0;
-    const add = (...wanted: Need[]) => {
+    const add = (...wanted: SlotNeed[]) => {
       const claim = createClaim(wanted, { due: now });
       book.add(claim);
       book.grant(now, claim);
@@ -155,7 +155,7 @@ describe("the order", () => {
       for (const [i, need] of needs.entries()) {
         now += 1_000;
         const next = add(need);
-        book.end(working[i] as Claim, now);
+        book.end(working[i] as SlotLease, now);
         book.grant(now, working[i]);
         working[i] = next;
         // One that waited for the slot that is kept ends when its turn has come.
@@ -163,12 +163,12 @@ describe("the order", () => {
       }
     }
     expect(both.granted).toBeLessThan(10 * 60_000);
-    expect(working.map((claim) => book.place(claim, now)?.waiting_for ?? [])).not.toEqual([[], []]);
+    expect(working.map((claim) => book.position(claim, now)?.waiting_for ?? [])).not.toEqual([[], []]);
   });
 
   it("keeps no slot for a run that is paused", () => {
     const limits = { concurrency: 1 };
-    const book = new Book((rule) => (rule === "stop" ? { paused: true } : limits));
+    const book = new SlotBook((rule) => (rule === "stop" ? { paused: true } : limits));
     const [stop, shared] = [
       { rule: "stop", key: "" },
       { rule: "shared", key: "" },

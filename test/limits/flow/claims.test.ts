@@ -31,7 +31,7 @@ it("a limit a minute counts the start of a run of before, also after a restart",
 
 it("a claim that is granted at once is written once", async () => {
   await putRule(caller, "one", { concurrency: 1 });
-  const changed = vi.spyOn(FlowTables.prototype, "setClaim");
+  const changed = vi.spyOn(FlowTables.prototype, "setLease");
   const [first, second] = [crypto.randomUUID(), crypto.randomUUID()];
   expect(await createClaimed(first, 1, "one")).toBe("granted");
   expect(await createClaimed(second, 1, "one")).toBe("waits");
@@ -46,7 +46,7 @@ it("a claim that is stopped by one that is open is stored as stopped", async () 
   const claim = { runId, threadId: crypto.randomUUID(), created: 1, due: 1, priority: 5, needs: [], stopped: true };
   await runInDurableObject(env.LIMITER.getByName(caller.workspaceId), (_, { storage }) => {
     const tables = new FlowTables(storage);
-    tables.write(() => tables.insertClaim(claim));
-    expect(tables.claims()).toMatchObject([claim]);
+    tables.write(() => tables.insertLease(claim));
+    expect(tables.leases()).toMatchObject([claim]);
   });
 });

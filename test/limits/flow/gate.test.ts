@@ -4,8 +4,8 @@ import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { forgetRules } from "../../../src/limits/flow/rpc.ts";
 import { ThreadContext } from "../../../src/threads/context.ts";
-import { storedRun } from "../../../src/threads/run.ts";
-import { Gate } from "../../../src/threads/runs/gate.ts";
+import { toRunRecord } from "../../../src/threads/run.ts";
+import { SlotGate } from "../../../src/threads/runs/gate.ts";
 import type { RunRow } from "../../../src/threads/store/statements.ts";
 import { newCaller } from "../../support/caller.ts";
 import { likeEarlierVersions } from "../../support/thread-tables.ts";
@@ -22,9 +22,9 @@ it.each([true, false])("is not written as pending again; it has ended: %s", asyn
     const { runs } = context.tables;
     const request = JSON.stringify({ assistant: { config: {} } });
     runs.insert({ run_id: "run", created: 1, status: "pending", request, outcome: null });
-    const run = storedRun(runs.open()[0] as RunRow);
+    const run = toRunRecord(runs.open()[0] as RunRow);
     const answered = Promise.withResolvers<void>();
-    const gate = new Gate(context, answered.resolve);
+    const gate = new SlotGate(context, answered.resolve);
     expect(gate.opens(run)).toBe(false);
     if (hasEnded) {
       runs.end("run", "interrupted", "{}");

@@ -1,11 +1,11 @@
 /** What flow control must do, in the plainest way: every question is answered by a look at all claims. */
-import type { Claim } from "../../../src/limits/flow/book.ts";
-import type { Limits, Need } from "../../../src/limits/flow/claim.ts";
+import type { SlotLease } from "../../../src/limits/flow/book.ts";
+import type { FlowLimits, SlotNeed } from "../../../src/limits/flow/claim.ts";
 
 const MINUTE = 60_000;
 
 interface Known {
-  claim: Claim;
+  claim: SlotLease;
   granted?: number;
   ended?: number;
   tokens: number;
@@ -16,27 +16,27 @@ export class Reference {
   /** The lanes in the order of their last grants, the latest last. */
   #turns: string[] = [];
 
-  constructor(private readonly ruleLimits: (rule: string) => Limits | undefined) {}
+  constructor(private readonly ruleLimits: (rule: string) => FlowLimits | undefined) {}
 
-  limits({ rule, limits }: Need): Limits {
+  limits({ rule, limits }: SlotNeed): FlowLimits {
     return limits ?? this.ruleLimits(rule) ?? {};
   }
 
-  listHeld(need: Need): Known[] {
+  listHeld(need: SlotNeed): Known[] {
     return this.#of(need).filter(({ granted, ended }) => granted !== undefined && ended === undefined);
   }
 
-  countStarts(need: Need, now: number): number {
+  countStarts(need: SlotNeed, now: number): number {
     return this.#of(need).filter(({ granted = -Infinity }) => granted > now - MINUTE).length;
   }
 
-  countTokens(need: Need, now: number): number {
+  countTokens(need: SlotNeed, now: number): number {
     const ended = this.#of(need).filter(({ ended = -Infinity }) => ended > now - MINUTE);
     return ended.reduce((sum, { tokens }) => sum + tokens, 0);
   }
 
   /** The first claims of lanes with several needs that have waited to the highest level, and are not paused. */
-  listServed(now: number): Claim[] {
+  listServed(now: number): SlotLease[] {
     const waiting = this.all.filter(({ granted, ended }) => granted === undefined && ended === undefined);
     const several = waiting.map(({ claim }) => claim).filter(({ needs }) => needs.length > 1);
     const old = several.filter((claim) => computeLevel(claim, now) === 9);
@@ -46,7 +46,7 @@ export class Reference {
     return heads.filter(({ needs }) => !needs.some((need) => this.limits(need).paused));
   }
 
-  canBegin(claim: Claim, now: number, first: Claim[]): boolean {
+  canBegin(claim: SlotLease, now: number, first: SlotLease[]): boolean {
     return claim.needs.every((need) => {
       const kept = first.filter(
         (one) =>
@@ -90,12 +90,12 @@ export class Reference {
     }
   }
 
-  #of({ rule, key }: Need): Known[] {
+  #of({ rule, key }: SlotNeed): Known[] {
     return this.all.filter(({ claim }) => claim.needs.some((one) => one.rule === rule && one.key === key));
   }
 }
 
-const computeLevel = ({ due, priority }: Claim, now: number): number =>
+const computeLevel = ({ due, priority }: SlotLease, now: number): number =>
   Math.min(9, Math.floor((now - due) / MINUTE) + priority);
-const toLane = ({ needs, turn }: Claim): string => JSON.stringify([needs, turn]);
-const computeScore = ({ due, priority }: Claim): number => due - priority * MINUTE;
+const toLane = ({ needs, turn }: SlotLease): string => JSON.stringify([needs, turn]);
+const computeScore = ({ due, priority }: SlotLease): number => due - priority * MINUTE;

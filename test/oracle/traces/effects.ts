@@ -61,7 +61,7 @@ function install(): void {
     wrap(env.BLOBS, name, (_, [key]) => ({ name: `r2 ${name}`, text: JSON.stringify(key) }));
   for (const name of ["send", "sendBatch"])
     wrap(env.EXPORTS, name, (_, args) => ({ name: `queue ${name}`, text: JSON.stringify(args) }));
-  wrapOn(TracePartition.prototype, "answer", (self, [method, args]) => ({
+  wrapOn(TracePartition.prototype, "dispatch", (self, [method, args]) => ({
     name: `object ${String(method)}`,
     text: `${(self as { ctx: DurableObjectState }).ctx.id.name ?? ""} ${JSON.stringify(args)}`,
   }));

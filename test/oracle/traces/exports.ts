@@ -1,6 +1,6 @@
 /** The step that exports: what a reader of the bucket finds must be the runs of the model, row by row. */
 import { env } from "cloudflare:workers";
-import { createDeps } from "../../../src/exports/deps.ts";
+import { createExportDeps } from "../../../src/exports/deps.ts";
 import { sweep } from "../../../src/exports/schedule.ts";
 import { tracePartition } from "../../../src/traces/stub.ts";
 import { newDestination, newExport, newWorld, readExport, type World as ExportWorld } from "../../exports/support.ts";
@@ -19,7 +19,7 @@ const DAY_MS = DAY / MILLIS;
 export function engineAt(now: number, limits = {}): ExportWorld {
   const engine = newWorld({ now, limits });
   engine.deps.partition = (workspaceId, place) => tracePartition(env, workspaceId, place);
-  engine.deps.resolve = createDeps(env).resolve;
+  engine.deps.resolve = createExportDeps(env).resolve;
   return engine;
 }
 

@@ -1,7 +1,7 @@
 /** What authors of graphs can say to A2A callers, and of their agents. */
 import "../../support/graphs.ts";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
-import { custom } from "../../../src/deployment.ts";
+import { projectExports } from "../../../src/deployment.ts";
 import { type Caller, newCaller, send } from "../../support/caller.ts";
 import { events, type Json, message03, message1, sendRaw, type Reply, result } from "./rpc.ts";
 
@@ -10,7 +10,7 @@ beforeAll(async () => {
   caller = await newCaller();
 });
 afterEach(() => {
-  delete custom.a2a;
+  delete projectExports.a2a;
 });
 
 const say = async (text: string) => (await result(caller, "SendMessage", { message: message1(text) })).task;
@@ -58,7 +58,7 @@ describe("a card", () => {
     (await send("/a2a/actor/.well-known/agent-card.json", { headers })).json<Json>();
 
   it("says what the code of the graph says, and an assistant's own metadata before it", async () => {
-    custom.a2a = { actor: { ...about, extensions: [{ uri: "https://x.example/v1" }], output_modes: 7 } };
+    projectExports.a2a = { actor: { ...about, extensions: [{ uri: "https://x.example/v1" }], output_modes: 7 } };
     for (const version of ["1.0", "0.3"]) {
       expect(await fetchCard({ "a2a-version": version })).toMatchObject({
         provider: about.provider,
@@ -76,7 +76,7 @@ describe("a card", () => {
   });
 
   it("declares extensions: requested ones are named in the answer, a required one must be requested", async () => {
-    custom.a2a = { actor: { extensions: [{ uri: "https://x.example/v1" }, { uri: "https://x.example/v2" }] } };
+    projectExports.a2a = { actor: { extensions: [{ uri: "https://x.example/v1" }, { uri: "https://x.example/v2" }] } };
     const call = { jsonrpc: "2.0", id: 1, method: "SendMessage", params: { message: message1("hi") } };
     const asking = { "a2a-extensions": "https://x.example/v2, https://other.example" };
     const answer = await sendRaw(caller, call, { headers: asking });
@@ -85,7 +85,7 @@ describe("a card", () => {
     const stream = await sendRaw(caller, old, { headers: { "x-a2a-extensions": "https://x.example/v1" } });
     expect(stream.headers.get("x-a2a-extensions")).toBe("https://x.example/v1");
     await stream.text();
-    custom.a2a = { actor: { extensions: [{ uri: "https://x.example/v1", required: true }] } };
+    projectExports.a2a = { actor: { extensions: [{ uri: "https://x.example/v1", required: true }] } };
     expect((await (await sendRaw(caller, call)).json<Reply>()).error?.code).toBe(-32008);
     const with1 = await sendRaw(caller, call, { headers: { "a2a-extensions": "https://x.example/v1" } });
     expect((await with1.json<Reply>()).result).toBeDefined();

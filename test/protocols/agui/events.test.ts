@@ -4,7 +4,7 @@ import { graphMessage, toWireMessages } from "../../../src/protocols/agui/messag
 import { diff } from "../../../src/protocols/agui/events.ts";
 import { RunAgentInput } from "../../../src/protocols/agui/schema.ts";
 import { findRegeneration } from "../../../src/protocols/agui/start.ts";
-import { readGiven } from "../../../src/protocols/agui/start.ts";
+import { readAguiInput } from "../../../src/protocols/agui/start.ts";
 import { parse } from "../../../src/http/validate.ts";
 import type { LogEvent } from "../../../src/threads/log/events.ts";
 import type { Thread } from "../../../src/threads/types.ts";
@@ -302,12 +302,12 @@ describe("a request", () => {
   it("gives the graph what the thread does not have yet", () => {
     const before = thread({ messages: [{ id: "1", type: "human" }], list: [1], other: 1 });
     const asked = input({ messages: [human, { ...human, id: "2" }], state: { list: [1], other: 2, messages: [] } });
-    expect(readGiven(asked, before, channels)).toEqual({
+    expect(readAguiInput(asked, before, channels)).toEqual({
       // Graphs spread it, and fail when it is not there.
       input: { messages: [{ type: "human", id: "2", content: "hi" }], tools: [] },
     });
     const kept = thread({ messages: [{ id: "1", type: "human" }], tools: [] });
-    expect(readGiven(input({ messages: [human] }), kept, channels)).toEqual({ input: { messages: [] } });
+    expect(readAguiInput(input({ messages: [human] }), kept, channels)).toEqual({ input: { messages: [] } });
     const tool = (name: string, description: string) => ({
       type: "function",
       name,
@@ -317,13 +317,17 @@ describe("a request", () => {
     const tools = [{ name: "t", description: "new", parameters: {} }];
     const changed = input({ messages: [human], state, tools });
     const both = [tool("t", "new"), tool("u", "of the state")];
-    expect(readGiven(changed, before, channels)).toEqual({ input: { messages: [], list: [1, 2], tools: both } });
-    const kit = readGiven(input({ tools, state: { copilotkit: { a: 1 } } }), before, new Set(["ag-ui", "copilotkit"]));
+    expect(readAguiInput(changed, before, channels)).toEqual({ input: { messages: [], list: [1, 2], tools: both } });
+    const kit = readAguiInput(
+      input({ tools, state: { copilotkit: { a: 1 } } }),
+      before,
+      new Set(["ag-ui", "copilotkit"]),
+    );
     const own = [tool("t", "new")];
     expect(kit).toEqual({
       input: { "ag-ui": { tools: own, context: [] }, copilotkit: { a: 1, actions: own } },
     });
-    expect(readGiven(changed, undefined, new Set(["list"]))).toEqual({ input: { list: [1, 2] } });
+    expect(readAguiInput(changed, undefined, new Set(["list"]))).toEqual({ input: { list: [1, 2] } });
   });
 
   it("answers interrupts, also beside new messages and as CopilotKit does", () => {
@@ -331,7 +335,7 @@ describe("a request", () => {
       { interruptId: "a", status: "resolved", payload: 1 },
       { interruptId: "b", status: "cancelled" },
     ];
-    expect(readGiven(input({ resume, messages: [human] }), undefined, channels)).toEqual({
+    expect(readAguiInput(input({ resume, messages: [human] }), undefined, channels)).toEqual({
       command: {
         resume: { a: 1, b: { __agui_cancelled__: true, interrupt_id: "b" } },
         update: { messages: [{ type: "human", id: "1", content: "hi" }], tools: [] },
@@ -339,17 +343,19 @@ describe("a request", () => {
       answers: ["a", "b"],
     });
     const legacy = input({ forwardedProps: { command: { resume: "yes" } } });
-    expect(readGiven(legacy, undefined, channels)).toMatchObject({ command: { resume: "yes" } });
+    expect(readAguiInput(legacy, undefined, channels)).toMatchObject({ command: { resume: "yes" } });
     for (const [text, answer] of [
       ['{"decisions":[{"type":"approve"}]}', { decisions: [{ type: "approve" }] }],
       ["true", true],
       ["{no JSON", "{no JSON"],
     ])
-      expect(readGiven(input({ forwardedProps: { command: { resume: text } } }), undefined, channels)).toMatchObject({
+      expect(
+        readAguiInput(input({ forwardedProps: { command: { resume: text } } }), undefined, channels),
+      ).toMatchObject({
         command: { resume: answer },
       });
     const goOn = input({ resume: [{ interruptId: "breakpoint", status: "resolved" }] });
-    expect(readGiven(goOn, undefined, channels)).toEqual({ input: null });
+    expect(readAguiInput(goOn, undefined, channels)).toEqual({ input: null });
   });
 
   it.each([

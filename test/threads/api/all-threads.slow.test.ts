@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { deleteCronsOn } from "../../../src/automation/crons/store.ts";
 import { deleteThreads } from "../../../src/threads/api/delete.ts";
-import { forEach, MOST_THREADS } from "../../../src/threads/limits.ts";
+import { forEach, MAX_THREADS_PER_REQUEST } from "../../../src/threads/limits.ts";
 import { RemoteThread } from "../../../src/threads/remote.ts";
 import { indexShard } from "../../../src/threads/search/rpc.ts";
 import { removeRows, threadIds } from "../../../src/threads/search/store.ts";
@@ -67,13 +67,13 @@ describe("deleting all threads", () => {
       const assistant = await caller.fetch("/assistants", { body: { graph_id: "echo" } });
       const { assistant_id } = await assistant.json<{ assistant_id: string }>();
       await newThread(caller, { metadata: { assistant_id } });
-      await addRows(caller, MOST_THREADS + 50);
+      await addRows(caller, MAX_THREADS_PER_REQUEST + 50);
       const seen = replace("remove", false);
       const path = `/assistants/${assistant_id}?delete_threads=true`;
       const first = await caller.fetch(path, { method: "DELETE" });
       expect(first.status).toBe(503);
       expect(first.headers.get("retry-after")).toBe("1");
-      expect(seen.calls).toBe(MOST_THREADS);
+      expect(seen.calls).toBe(MAX_THREADS_PER_REQUEST);
       expect(seen.most).toBe(6);
       expect(await count(caller)).toBe(51);
       // The deletion is not half done: the assistant still exists.
@@ -206,12 +206,12 @@ describe("cancelling all runs", () => {
   it("calls a limited number of threads per request, and says when there are more", { timeout: 240_000 }, async () => {
     const caller = await newCaller();
     await newThread(caller);
-    await addRows(caller, MOST_THREADS + 1, "busy");
+    await addRows(caller, MAX_THREADS_PER_REQUEST + 1, "busy");
     const seen = replace("cancelMany", 0);
     const answer = await caller.fetch("/runs/cancel", { body: { status: "all" } });
     expect(answer.status).toBe(503);
     expect(answer.headers.get("retry-after")).toBe("1");
-    expect(seen).toEqual({ calls: MOST_THREADS, most: 6 });
+    expect(seen).toEqual({ calls: MAX_THREADS_PER_REQUEST, most: 6 });
   });
 });
 

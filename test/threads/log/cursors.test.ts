@@ -11,9 +11,9 @@ import { Emitter } from "../../../src/threads/log/emit.ts";
 import { EventLog } from "../../../src/threads/log/event-log.ts";
 import { asLine, type Framing, type TailQuery } from "../../../src/threads/log/events.ts";
 import { tail } from "../../../src/threads/log/tail.ts";
-import { Values } from "../../../src/threads/log/values.ts";
+import { ValueStore } from "../../../src/threads/log/values.ts";
 import { runStream } from "../../../src/threads/runs/stream.ts";
-import type { StoredRun } from "../../../src/threads/run.ts";
+import type { RunRecord } from "../../../src/threads/run.ts";
 import { Tables } from "../../../src/threads/store/tables.ts";
 import { type Random, createRandom, generator, SEED } from "../../support/random.ts";
 import { chooseAmount } from "../../support/thorough.ts";
@@ -36,7 +36,7 @@ interface Reader {
   made: (shown: Shown[]) => unknown;
 }
 
-const run = { id: "run", request: { stream_subgraphs: true }, outcome: { first_seq: 1 } } as unknown as StoredRun;
+const run = { id: "run", request: { stream_subgraphs: true }, outcome: { first_seq: 1 } } as unknown as RunRecord;
 
 const ofProtocol = (shown: Shown[]) =>
   assembleEvents(
@@ -46,7 +46,7 @@ const ofProtocol = (shown: Shown[]) =>
     }),
   );
 
-function createReaders(tables: Tables, eventLog: EventLog, values: Values): Reader[] {
+function createReaders(tables: Tables, eventLog: EventLog, values: ValueStore): Reader[] {
   const source = { tables, eventLog, values, settled: () => true, resting: () => false };
   const text = async (query: TailQuery, framing: Framing) =>
     new Response(
@@ -111,7 +111,7 @@ async function check(seed: number, storage: DurableObjectStorage): Promise<{ bef
     async () => undefined,
     () => undefined,
   );
-  const values = new Values(tables, eventLog);
+  const values = new ValueStore(tables, eventLog);
   generateMessages(new Emitter(eventLog, values, run.id), () => eventLog.flush(), random);
   eventLog.flush();
   await eventLog.settled();
@@ -170,7 +170,7 @@ it("hands out merged texts that are longer than one reading", async () => {
       async () => undefined,
       () => undefined,
     );
-    const values = new Values(tables, eventLog);
+    const values = new ValueStore(tables, eventLog);
     const emitter = new Emitter(eventLog, values, run.id);
     for (let i = 0; i < 400; i += 1) {
       const node = i % 2;

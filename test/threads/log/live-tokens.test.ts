@@ -5,8 +5,8 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { EventLog, type TokenWrite } from "../../../src/threads/log/event-log.ts";
 import { asLine } from "../../../src/threads/log/events.ts";
 import { tail } from "../../../src/threads/log/tail.ts";
-import { Values } from "../../../src/threads/log/values.ts";
-import { placeInFrames } from "../../../src/threads/resume.ts";
+import { ValueStore } from "../../../src/threads/log/values.ts";
+import { cursorInFrames } from "../../../src/threads/resume.ts";
 import { resumeBytes } from "../../../src/threads/resume.ts";
 import { newCaller } from "../../support/caller.ts";
 import { get, newThread, say, stream } from "../client.ts";
@@ -28,7 +28,7 @@ function openLog(storage: DurableObjectStorage) {
     const source = {
       tables,
       eventLog: log,
-      values: new Values(tables, log),
+      values: new ValueStore(tables, log),
       settled: () => true,
       resting: () => false,
     };
@@ -202,7 +202,7 @@ function streamAndCut(...texts: string[]): ReadableStream<Uint8Array> {
 /** What a client reads when the log then has only events after which `open` gives these. */
 async function readOn(first: ReadableStream<Uint8Array>, kept: number[], again: (after?: number) => string) {
   const open = async (after?: number) => new Blob([again(after)]).stream();
-  return new Response(resumeBytes(first, placeInFrames({ open, has: async (seq) => kept.includes(seq) }))).text();
+  return new Response(resumeBytes(first, cursorInFrames({ open, has: async (seq) => kept.includes(seq) }))).text();
 }
 
 describe("a stream that is cut", () => {

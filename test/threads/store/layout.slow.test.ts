@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { FORMATS } from "../../../src/lib/object-tables.ts";
 import { TABLE_NAMES, type TableName } from "../../../src/threads/store/statements.ts";
-import { type Row, Statements } from "../../../src/threads/store/statements.ts";
+import { type SqlRow, Statements } from "../../../src/threads/store/statements.ts";
 import { Tables } from "../../../src/threads/store/tables.ts";
 import { type Caller, newCaller } from "../../support/caller.ts";
 import { failStorage } from "../../support/failing-storage.ts";
@@ -168,7 +168,7 @@ it.each([false, true])(
 );
 
 describe("the two layouts", () => {
-  const KEYS: Partial<Record<TableName, (random: Random) => Row>> = {
+  const KEYS: Partial<Record<TableName, (random: Random) => SqlRow>> = {
     runs: (random) => ({ run_id: `run ${random.between(0, 4)}` }),
     segments: (random) => ({ first_seq: random.between(0, 5), n: random.between(0, 3) }),
     packs: (random) => ({ last_id: `1${random.between(0, 5)}`, n: random.between(0, 3) }),
@@ -180,7 +180,7 @@ describe("the two layouts", () => {
     heads: (random) => ({ ns: `${random.between(0, 4)}` }),
     outbox: (random) => ({ id: random.between(0, 4) }),
   };
-  const VALUES: Partial<Record<TableName, (random: Random) => Row>> = {
+  const VALUES: Partial<Record<TableName, (random: Random) => SqlRow>> = {
     runs: (random) => ({ created: random.between(0, 9), status: "pending", request: "{}", outcome: null }),
     segments: (random) => ({
       last_seq: random.between(0, 9),

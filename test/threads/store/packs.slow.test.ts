@@ -4,9 +4,9 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { FORMATS } from "../../../src/lib/object-tables.ts";
 import { Checkpoints } from "../../../src/threads/checkpoints/checkpoints.ts";
-import { withoutLate } from "../../../src/threads/checkpoints/checkpoint.ts";
+import { withoutDeferred } from "../../../src/threads/checkpoints/checkpoint.ts";
 import { EventLog } from "../../../src/threads/log/event-log.ts";
-import { Values } from "../../../src/threads/log/values.ts";
+import { ValueStore } from "../../../src/threads/log/values.ts";
 import { Tables } from "../../../src/threads/store/tables.ts";
 import { newCaller } from "../../support/caller.ts";
 import { failStorage } from "../../support/failing-storage.ts";
@@ -26,7 +26,7 @@ function wake(storage: DurableObjectStorage) {
     async () => undefined,
     () => undefined,
   );
-  const checkpoints = new Checkpoints(tables, eventLog, new Values(tables, eventLog));
+  const checkpoints = new Checkpoints(tables, eventLog, new ValueStore(tables, eventLog));
   return { tables, eventLog, checkpoints };
 }
 
@@ -49,7 +49,7 @@ function write({ checkpoints }: Woken, ns: string, id: string, taskId: string, r
 
 /** Everything that is stored, in the form in which each version says it. */
 async function readTold({ checkpoints }: Woken): Promise<unknown[]> {
-  const entries = [...checkpoints.list(undefined, {})].map((entry) => withoutLate(entry));
+  const entries = [...checkpoints.list(undefined, {})].map((entry) => withoutDeferred(entry));
   const writes = [];
   for (const { ns, id } of entries) writes.push([ns, id, await checkpoints.writes(ns, id)]);
   const middle = entries[Math.floor(entries.length / 2)]?.id;
@@ -58,7 +58,7 @@ async function readTold({ checkpoints }: Woken): Promise<unknown[]> {
     writes,
     [...checkpoints.list("", { before: middle, limit: 3 })].map(({ id }) => id),
     ["", "a"].map((ns) => checkpoints.get(ns)?.id),
-    checkpoints.questions(),
+    checkpoints.interrupts(),
   ];
 }
 
@@ -85,7 +85,7 @@ function step(woken: Woken, random: Random, known: Known[], n: number): void {
   else if (what < 18) eventLog.flush();
   else if (n % 40 === 0) change(woken, () => checkpoints.keepLatest(new Map()));
   else if (n % 9 === 0) change(woken, () => checkpoints.removeRun(run));
-  else if (n % 5 === 0) change(woken, () => checkpoints.removeAnswers(run));
+  else if (n % 5 === 0) change(woken, () => checkpoints.removeResumes(run));
   const left = new Set([...checkpoints.list(undefined, {})].map((entry) => `${entry.ns}|${entry.id}`));
   known.splice(0, known.length, ...known.filter((one) => left.has(`${one.ns}|${one.id}`)));
 }

@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import type { Principal } from "../../../src/http/principal.ts";
-import { Gathering } from "../../../src/traces/ingest/operations.ts";
+import { OperationGatherer } from "../../../src/traces/ingest/operations.ts";
 import { Intake } from "../../../src/traces/ingest/intake.ts";
 import { type Caller, newCaller } from "../../support/caller.ts";
 import { multipart, NOON, projectId, runParts, sentRun, readStoredRuns } from "../../support/traces.ts";
@@ -91,8 +91,8 @@ describe("large payloads on their way to R2", () => {
     credentialId: "test",
   });
 
-  function gatherRuns(count: number): Gathering {
-    const gathering = new Gathering();
+  function gatherRuns(count: number): OperationGatherer {
+    const gathering = new OperationGatherer();
     for (let i = 0; i < count; i++) {
       gathering.addRun("post", sentRun(NOON + i, { inputs: { text: `${i} ${"x".repeat(300_000)}` } }));
     }
@@ -136,7 +136,7 @@ describe("large payloads on their way to R2", () => {
   it("that R2 refuses because they were just written are there", async () => {
     const caller = await newCaller();
     const gathering = gatherRuns(1);
-    const again = new Gathering();
+    const again = new OperationGatherer();
     const [run] = gathering.drain(true);
     again.addRun("post", { ...run!.run, inputs: { text: `0 ${"x".repeat(300_000)}` } });
     for (const intake of [gatherRuns(1), again]) {

@@ -2,11 +2,11 @@
 import { env, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { database } from "../../../src/db/client.ts";
-import { Gathering } from "../../../src/traces/ingest/operations.ts";
+import { OperationGatherer } from "../../../src/traces/ingest/operations.ts";
 import { Intake } from "../../../src/traces/ingest/intake.ts";
 import { tracePartition } from "../../../src/traces/stub.ts";
 import type { RunWrite } from "../../../src/traces/types.ts";
-import { isClosed, MOST_SHARDS, listShards } from "../../../src/traces/locate.ts";
+import { isClosed, MAX_SHARDS, listShards } from "../../../src/traces/locate.ts";
 import { announcePartition, listPartitions } from "../../../src/traces/projects/partitions.ts";
 import { dayBounds, toDay } from "../../../src/traces/time.ts";
 import { newCaller } from "../../support/caller.ts";
@@ -112,7 +112,7 @@ it("a day before days with many shards is found, counted and searched", async ()
   const orphan = sentRun(NOON + 1, {}, sentRun(NOON));
   await send(caller, [run, orphan]);
   for (const day of ["2026-11-21", "2026-11-22"])
-    for (let shard = 0; shard < MOST_SHARDS; shard++)
+    for (let shard = 0; shard < MAX_SHARDS; shard++)
       await announcePartition(database(env.DB), { workspaceId: caller.workspaceId, projectId: project, day, shard });
   expect((await caller.fetch(`/runs/${run.id}`)).status).toBe(200);
   const stats = await (await caller.fetch("/runs/stats", { body: { session: [project] } })).json();
@@ -275,14 +275,14 @@ describe("an overloaded shard", () => {
         const stub = real.get(id);
         if (id.toString() !== real.idFromName(`${caller.workspaceId}/${project}/${DAY}`).toString()) return stub;
         const answer = async (method: string, args: unknown[]) => {
-          if (method !== "upsert") return stub.answer(method, args);
+          if (method !== "upsert") return stub.dispatch(method, args);
           refusals++;
           throw Object.assign(new Error("busy"), { overloaded: true, retryable: true });
         };
         return { answer };
       },
     } as unknown as Env["TRACE_PARTITION"];
-    const gathering = new Gathering();
+    const gathering = new OperationGatherer();
     const run = sentRun(NOON);
     gathering.addRun("post", run);
     const self = {

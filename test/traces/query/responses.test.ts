@@ -1,7 +1,7 @@
 /** Answers whose large payloads are streamed from R2. */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { runsAnswer, placeholder } from "../../../src/traces/query/responses.ts";
+import { runsResponse, placeholder } from "../../../src/traces/query/responses.ts";
 import { newCaller } from "../../support/caller.ts";
 import { NOON, projectId, runParts, sendMultipart, sentRun } from "../../support/traces.ts";
 
@@ -33,7 +33,7 @@ describe("an answer", () => {
   it("has payloads in the places of their placeholders, one after the other", async () => {
     const { blobs, read } = bucket({ a: JSON.stringify({ hard, list: [1, 2] }), b: hard, c: "[]" });
     const at = (field: "inputs" | "events", key: string) => JSON.parse(placeholder(field, key)) as unknown;
-    const response = runsAnswer(blobs, {
+    const response = runsResponse(blobs, {
       runs: [
         { inputs: at("inputs", "a"), error: placeholder("error", "b"), name: hard },
         { inputs: at("inputs", "a"), events: at("events", "c"), outputs: at("inputs", "gone") },
@@ -52,7 +52,7 @@ describe("an answer", () => {
   it("reads no more of R2 than is taken from it", async () => {
     const { blobs, read } = bucket({ a: JSON.stringify("x".repeat(100_000)), b: "{}" });
     const value = [JSON.parse(placeholder("inputs", "a")), JSON.parse(placeholder("inputs", "b"))] as unknown[];
-    const reader = runsAnswer(blobs, value).body!.getReader();
+    const reader = runsResponse(blobs, value).body!.getReader();
     for (let i = 0; i < 5; i++) await reader.read();
     expect(read.gets).toBe(1);
     await reader.cancel();

@@ -7,8 +7,8 @@ import {
   exactMatch,
   createJudge,
 } from "../../../../src/agents/evaluation/evaluators.ts";
-import { type Progress, runExperiment } from "../../../../src/agents/evaluation/experiment.ts";
-import type { Send } from "../../../../src/agents/evaluation/evaluators.ts";
+import { type ExperimentProgress, runExperiment } from "../../../../src/agents/evaluation/experiment.ts";
+import type { SendRequest } from "../../../../src/agents/evaluation/evaluators.ts";
 import { authFetch } from "../../api/http.ts";
 import { queryClient, useAssistants } from "../../api/queries.ts";
 import type { Assistant } from "../../api/types.ts";
@@ -23,7 +23,7 @@ import css from "./experiments.module.css";
 import { EXPERIMENT_NEEDS } from "../experiment-needs.ts";
 import { type Dataset, type Experiment, useExperiments, useSplits } from "./queries.ts";
 
-const send: Send = (method, path, body) =>
+const send: SendRequest = (method, path, body) =>
   authFetch(path, {
     method,
     ...(body !== undefined && { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
@@ -79,7 +79,7 @@ function Start({
   const set = (change: Partial<typeof draft>) => setDraft({ ...draft, ...change });
   const splits = useSplits(draft.dataset);
   const action = useAction(...EXPERIMENT_NEEDS);
-  const [progress, setProgress] = useState<Progress>();
+  const [progress, setProgress] = useState<ExperimentProgress>();
   const stop = useRef<AbortController>(undefined);
   const older = experiments
     .filter(({ reference_dataset_id }) => reference_dataset_id === draft.dataset)
@@ -221,7 +221,11 @@ function Start({
   );
 }
 
-function Followed({ progress: { experiment, of, done, failed, unscored, refused, trouble } }: { progress: Progress }) {
+function Followed({
+  progress: { experiment, of, done, failed, unscored, refused, trouble },
+}: {
+  progress: ExperimentProgress;
+}) {
   return (
     <div className={css.progress}>
       <progress max={of} value={done} aria-label="Examples that are done" />

@@ -1,5 +1,5 @@
 /** The messages that all columns share. */
-import type { Format } from "../../../../src/agents/prompts/template.ts";
+import type { TemplateFormat } from "../../../../src/agents/prompts/template.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import work from "../work.module.css";
@@ -7,7 +7,7 @@ import { OneMessage } from "./OneMessage.tsx";
 import { type Edited, newId, type Play } from "./play.ts";
 import css from "./playground.module.css";
 
-const FORMATS: [Format, string][] = [
+const FORMATS: [TemplateFormat, string][] = [
   ["mustache", "{{name}} (Mustache)"],
   ["f-string", "{name} (f-string)"],
   ["none", "Plain text"],
@@ -27,7 +27,7 @@ export function Messages({ play, onChange }: { play: Play; onChange: (next: (pla
           aria-label="Variables are written"
           value={format}
           onChange={(event) => {
-            const chosen = event.target.value as Format;
+            const chosen = event.target.value as TemplateFormat;
             onChange((held) => ({ ...held, format: chosen }));
           }}
         >

@@ -1,7 +1,7 @@
 /** One message: its role, text and images, and what tools it calls or answers. */
 import { ArrowUp, ImagePlus, X } from "lucide-react";
 import { type ChangeEvent, useId, useRef, useState } from "react";
-import type { Part, TemplateMessage } from "../../../../src/agents/prompts/template.ts";
+import type { TemplatePart, TemplateMessage } from "../../../../src/agents/prompts/template.ts";
 import { readFiles } from "../../chat/attach.ts";
 import controls from "../../ui/controls.module.css";
 import { IconButton } from "../../ui/IconButton.tsx";
@@ -24,13 +24,13 @@ interface Props {
 
 const IMAGES = { list: "image/*", words: "images" };
 
-const textIn = (content: string | Part[]) =>
+const textIn = (content: string | TemplatePart[]) =>
   typeof content === "string" ? content : content.map((part) => (part.type === "text" ? part.text : "")).join("");
-const imagesIn = (content: string | Part[]) =>
+const imagesIn = (content: string | TemplatePart[]) =>
   typeof content === "string" ? [] : content.flatMap((part) => (part.type === "image_url" ? [part] : []));
 
 /** A text alone, or the text before its images. */
-const buildContent = (text: string, images: Part[]): string | Part[] =>
+const buildContent = (text: string, images: TemplatePart[]): string | TemplatePart[] =>
   images.length === 0 ? text : [...(text === "" ? [] : [{ type: "text" as const, text }]), ...images];
 
 export function OneMessage({ message, number, isFirst, onChange, onRemove, onUp }: Props) {
@@ -46,7 +46,7 @@ export function OneMessage({ message, number, isFirst, onChange, onRemove, onUp 
     const before = images.map(({ image_url: { url } }) => ({ kind: "image" as const, url, name: "", mime: "" }));
     const { media, refused } = await readFiles(given, IMAGES, before);
     setTrouble(refused);
-    const more = media.map(({ url = "" }): Part => ({ type: "image_url", image_url: { url } }));
+    const more = media.map(({ url = "" }): TemplatePart => ({ type: "image_url", image_url: { url } }));
     if (more.length > 0) onChange({ content: buildContent(text, [...images, ...more]) });
   };
   return (

@@ -1,6 +1,6 @@
 /** The variables of the messages, and what they are filled with. */
 import { useId } from "react";
-import { type Named, variablesIn } from "../../../../src/agents/prompts/template.ts";
+import { type TemplateVariable, variablesIn } from "../../../../src/agents/prompts/template.ts";
 import controls from "../../ui/controls.module.css";
 import work from "../work.module.css";
 import type { Play } from "./play.ts";
@@ -51,7 +51,7 @@ export function Variables({ play, onChange }: Props) {
   );
 }
 
-function namesIn({ messages, format }: Play): { names: Named[]; fault?: string } {
+function namesIn({ messages, format }: Play): { names: TemplateVariable[]; fault?: string } {
   try {
     return { names: variablesIn(messages, format) };
   } catch (error) {

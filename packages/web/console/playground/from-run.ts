@@ -1,6 +1,6 @@
 /** A run of a model as messages, tools, a model and its settings, in all dialects of traces. */
 import { readRole } from "../../../../src/agents/prompts/template.ts";
-import type { Part, TemplateMessage, ToolCall } from "../../../../src/agents/prompts/template.ts";
+import type { TemplatePart, TemplateMessage, ToolCall } from "../../../../src/agents/prompts/template.ts";
 import type { OpenedRun } from "../../playground/handover.ts";
 import { type Column, newColumn, newId, type Play, type Provider } from "./play.ts";
 import { FIELDS } from "./request.ts";
@@ -89,7 +89,7 @@ function argsIn(text: string): Raw {
 }
 
 /** Text alone is a text; with images it is a list of parts. */
-function contentIn(content: unknown): string | Part[] {
+function contentIn(content: unknown): string | TemplatePart[] {
   if (!Array.isArray(content)) return textIn(content);
   const parts = content.flatMap(partIn);
   return parts.every((part) => part.type === "text") ? parts.map(({ text }) => text).join("") : parts;
@@ -100,7 +100,7 @@ const textOfContent = (content: unknown): string => {
   return typeof read === "string" ? read : read.map((part) => (part.type === "text" ? part.text : "")).join("");
 };
 
-function partIn(raw: unknown): Part[] {
+function partIn(raw: unknown): TemplatePart[] {
   if (typeof raw === "string") return [{ type: "text", text: raw }];
   if (!isRaw(raw)) return [];
   if (raw["type"] === "text") return [{ type: "text", text: textIn(raw["text"]) }];

@@ -1,5 +1,5 @@
 /** What the playground holds: messages, variables and tools that all columns share, and the columns. */
-import type { Format, TemplateMessage } from "../../../../src/agents/prompts/template.ts";
+import type { TemplateFormat, TemplateMessage } from "../../../../src/agents/prompts/template.ts";
 import { keepInTab } from "../../ui/storage.ts";
 import type { Result } from "./result.ts";
 
@@ -27,7 +27,7 @@ export interface Column {
 
 export interface Play {
   messages: Edited[];
-  format: Format;
+  format: TemplateFormat;
   variables: Record<string, string>;
   /** A JSON list. */
   tools: string;

@@ -2,7 +2,7 @@
 import {
   fillMessages,
   type TemplateMessage,
-  type Variables,
+  type TemplateVariables,
   variablesIn,
 } from "../../../../src/agents/prompts/template.ts";
 import type { Column, Play } from "./play.ts";
@@ -15,7 +15,7 @@ export const FIELDS: [name: string, label: string, placeholder: string][] = [
 ];
 
 /** The values of the variables that the messages use. @throws Error */
-export function readVariables({ messages, format, variables }: Play): Variables {
+export function readVariables({ messages, format, variables }: Play): TemplateVariables {
   const named = variablesIn(messages, format);
   return Object.fromEntries(
     named.map(({ name, data }) => {

@@ -9,11 +9,11 @@ import type { App } from "../../../http/context.ts";
 import { callOwn } from "../../../http/loopback.ts";
 
 /** The most bytes of an answer that a tool keeps in memory. */
-const MOST_BYTES = 4 * 1024 * 1024;
+const MAX_BYTES = 4 * 1024 * 1024;
 /** The headers that the audit trail records. */
 const PASSED = ["user-agent", "cf-connecting-ip"];
 
-export interface Api {
+export interface ServerApi {
   get<T>(path: string, query?: Query): Promise<T>;
   /** Reading that needs a body. */
   query<T>(path: string, body: object): Promise<T>;
@@ -32,7 +32,7 @@ interface Init {
 type Query = Record<string, string | number | readonly string[] | undefined>;
 
 /** `callId`: the id of the JSON-RPC request, because one POST may have several. */
-export function connectApi(c: Context<App>, callId: string): Api {
+export function connectApi(c: Context<App>, callId: string): ServerApi {
   const on = { env: c.env, principal: c.get("principal") };
   const passed: Record<string, string> = {};
   for (const name of PASSED) {
@@ -74,10 +74,10 @@ async function readJson<T>(response: Response): Promise<T> {
   let size = 0;
   for await (const chunk of response.body ?? []) {
     size += chunk.byteLength;
-    if (size > MOST_BYTES)
+    if (size > MAX_BYTES)
       throw new Problem(
         413,
-        `The answer is larger than ${MOST_BYTES} bytes. Choose less, or read a part with offset and length.`,
+        `The answer is larger than ${MAX_BYTES} bytes. Choose less, or read a part with offset and length.`,
       );
     chunks.push(chunk);
   }
@@ -92,7 +92,7 @@ async function problemIn(response: Response): Promise<Problem> {
 // Text for a model: each value is cut, and says what was left out.
 
 /** The most characters of a tool's result. */
-export const MOST_CHARACTERS = 24_000;
+export const MAX_CHARACTERS = 24_000;
 
 /** One line of at most `most` characters. */
 export function oneLine(text: string, most: number): string {
@@ -106,10 +106,10 @@ export function cutValue(value: unknown, most: number): string {
   return text.length > most ? `${text.slice(0, most)}… (${text.length} characters)` : text;
 }
 
-/** Lines up to `MOST_CHARACTERS`. `rest` says how to read the lines that are left out. */
+/** Lines up to `MAX_CHARACTERS`. `rest` says how to read the lines that are left out. */
 export function joinLines(lines: string[], rest: string): string {
   let size = 0;
-  const end = lines.findIndex((line) => (size += line.length + 1) > MOST_CHARACTERS);
+  const end = lines.findIndex((line) => (size += line.length + 1) > MAX_CHARACTERS);
   return end < 0
     ? lines.join("\n")
     : [...lines.slice(0, end), `… ${lines.length - end} more lines. ${rest}`].join("\n");
@@ -122,7 +122,7 @@ export function formatPart(part: string, offset: number, total: number): string 
   return `${part}\n[characters ${offset} to ${end} of ${total}.${next}]`;
 }
 
-export interface Figures {
+export interface RunFigures {
   status: string;
   latency_seconds?: number | null;
   total_tokens?: number | null;
@@ -130,7 +130,7 @@ export interface Figures {
 }
 
 /** `error, 1.5 s, 300 tokens, $0.001`; without what is not known. */
-export function formatFigures({ status, latency_seconds, total_tokens, total_cost }: Figures): string {
+export function formatFigures({ status, latency_seconds, total_tokens, total_cost }: RunFigures): string {
   const seconds = latency_seconds ?? undefined;
   const parts = [
     status.toLowerCase(),

@@ -1,6 +1,6 @@
 /** `compare_runs`: what two runs have differently, and the steps below them. */
-import { formatFigures, oneLine, type Api, cutValue, type Figures, joinLines } from "./api.ts";
-import { type TreeRun, readTree } from "./trace.ts";
+import { formatFigures, oneLine, type ServerApi, cutValue, type RunFigures, joinLines } from "./api.ts";
+import { type ListedTreeRun, readTree } from "./trace.ts";
 import * as v from "valibot";
 import { isObject } from "../../../lib/json.ts";
 import { describe, Uuid, defineTool } from "./tool.ts";
@@ -8,7 +8,7 @@ import { describe, Uuid, defineTool } from "./tool.ts";
 // The steps of two runs side by side.
 
 /** A line for each step: in both runs, only in the first (-), only in the second (+), or with another status (~). */
-export function alignSteps(before: TreeRun[], after: TreeRun[]): string[] {
+export function alignSteps(before: ListedTreeRun[], after: ListedTreeRun[]): string[] {
   const length = commonLengths(before, after);
   const lines: string[] = [];
   let [i, j] = [0, 0];
@@ -33,7 +33,7 @@ export function alignSteps(before: TreeRun[], after: TreeRun[]): string[] {
 }
 
 /** The length of the longest common subsequence of what follows each pair of places. */
-function commonLengths(before: TreeRun[], after: TreeRun[]): number[][] {
+function commonLengths(before: ListedTreeRun[], after: ListedTreeRun[]): number[][] {
   const length = Array.from({ length: before.length + 1 }, () => after.map(() => 0));
   for (let i = before.length - 1; i >= 0; i--) {
     for (let j = after.length - 1; j >= 0; j--) {
@@ -46,13 +46,13 @@ function commonLengths(before: TreeRun[], after: TreeRun[]): number[][] {
   return length;
 }
 
-const isSame = (a: TreeRun, b: TreeRun): boolean =>
+const isSame = (a: ListedTreeRun, b: ListedTreeRun): boolean =>
   a.name === b.name && a.run_type === b.run_type && a.parent_run_ids.length === b.parent_run_ids.length;
 
-const alignmentKey = ({ name, run_type, parent_run_ids }: TreeRun): string =>
+const alignmentKey = ({ name, run_type, parent_run_ids }: ListedTreeRun): string =>
   `${"  ".repeat(Math.max(0, parent_run_ids.length - 1))}${oneLine(name, 60)} [${run_type.toLowerCase()}]`;
 
-interface Run extends Figures {
+interface Run extends RunFigures {
   id: string;
   trace_id: string;
   name: string;
@@ -63,10 +63,10 @@ interface Run extends Figures {
 }
 
 const SELECTS = "trace_id,name,status,latency_seconds,total_tokens,total_cost,dotted_order,inputs,outputs,error";
-const MOST_DIFFERENCES = 40;
+const MAX_DIFFERENCES = 40;
 /** The most values that are compared, so that large payloads take bounded time. */
-const MOST_VALUES = 50_000;
-const MOST_STEPS = 200;
+const MAX_VALUES = 50_000;
+const MAX_STEPS = 200;
 /** The most characters of each of two values. */
 const VALUE = 300;
 
@@ -88,29 +88,32 @@ export const compareRuns = defineTool({
       { inputs: before.inputs, outputs: before.outputs, error: before.error },
       { inputs: after.inputs, outputs: after.outputs, error: after.error },
     );
-    const more = found.length - MOST_DIFFERENCES;
+    const more = found.length - MAX_DIFFERENCES;
     const lines = [
       `before: ${oneLine(before.name, 60)} (${formatFigures(before)})`,
       `after:  ${oneLine(after.name, 60)} (${formatFigures(after)})`,
       found.length === 0 && isWhole ? "Inputs, outputs and error are equal." : "",
-      ...found.slice(0, MOST_DIFFERENCES).map(formatDifference),
+      ...found.slice(0, MAX_DIFFERENCES).map(formatDifference),
       more > 0 ? `… ${more} more differences. Read both with read_run.` : "",
       isWhole ? "" : "… the values are too large to compare them all.",
       "steps:",
       ...alignSteps(old.steps, now.steps),
-      old.isWhole && now.isWhole ? "" : `… a trace has more than ${MOST_STEPS} runs: later ones are not compared.`,
+      old.isWhole && now.isWhole ? "" : `… a trace has more than ${MAX_STEPS} runs: later ones are not compared.`,
     ];
     return joinLines(lines.filter(Boolean), "Read the traces with read_trace.");
   },
 });
 
-async function readWhole(api: Api, id: string): Promise<Run> {
+async function readWhole(api: ServerApi, id: string): Promise<Run> {
   return api.get<Run>(`/api/v2/runs/${id}`, { selects: SELECTS });
 }
 
 /** The runs below a run. */
-async function readSteps(api: Api, { trace_id, dotted_order }: Run): Promise<{ steps: TreeRun[]; isWhole: boolean }> {
-  const { items, next_cursor } = await readTree(api, trace_id, MOST_STEPS);
+async function readSteps(
+  api: ServerApi,
+  { trace_id, dotted_order }: Run,
+): Promise<{ steps: ListedTreeRun[]; isWhole: boolean }> {
+  const { items, next_cursor } = await readTree(api, trace_id, MAX_STEPS);
   const steps = items.filter((step) => step.dotted_order.startsWith(`${dotted_order}.`));
   return { steps, isWhole: next_cursor === null };
 }
@@ -126,7 +129,7 @@ interface Difference {
 function differencesIn(before: unknown, after: unknown): { found: Difference[]; isWhole: boolean } {
   const found: Difference[] = [];
   const open: Difference[] = [{ path: "", old: before, now: after }];
-  let left = MOST_VALUES;
+  let left = MAX_VALUES;
   let isWhole = true;
   for (let next = open.pop(); next; next = open.pop()) {
     const { path, old, now } = next;

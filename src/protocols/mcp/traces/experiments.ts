@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { Problem } from "../../../lib/problem.ts";
 import { between, describe, Text, Uuid, findDatasetId, defineTool } from "./tool.ts";
-import { cutValue, joinLines, type Api } from "./api.ts";
+import { cutValue, joinLines, type ServerApi } from "./api.ts";
 import { isUuid } from "../../../lib/uuid.ts";
 
 interface Project {
@@ -157,7 +157,7 @@ export const addExample = defineTool({
   },
 });
 
-async function datasetFor(api: Api, name: string, create: boolean): Promise<string> {
+async function datasetFor(api: ServerApi, name: string, create: boolean): Promise<string> {
   try {
     return await findDatasetId(api, name);
   } catch (error) {

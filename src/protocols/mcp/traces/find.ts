@@ -1,9 +1,9 @@
 /** `find_traces`: by filter or by words. */
 import * as v from "valibot";
-import { type Api, type Figures, formatFigures, joinLines, oneLine } from "./api.ts";
+import { type ServerApi, type RunFigures, formatFigures, joinLines, oneLine } from "./api.ts";
 import { between, describe, Project as ProjectName, Text, findProjectId, defineTool } from "./tool.ts";
 
-interface Found extends Figures {
+interface Found extends RunFigures {
   id: string;
   trace_id: string;
   name: string;
@@ -20,7 +20,7 @@ interface Page {
 
 const SELECTS = `trace_id name status start_time latency_seconds total_tokens total_cost thread_id inputs_preview
   error_preview`.split(/\s+/);
-const MOST_WORDS = 8;
+const MAX_WORDS = 8;
 
 const Time = v.pipe(v.string(), v.maxLength(40));
 
@@ -66,7 +66,7 @@ export const findTraces = defineTool({
   },
 });
 
-async function query(api: Api, projectId: string, given: Given, searches: string[]): Promise<Page> {
+async function query(api: ServerApi, projectId: string, given: Given, searches: string[]): Promise<Page> {
   const { failed, filter, anywhere, since, until, limit, cursor } = given;
   const conditions = [failed ? 'eq(status, "error")' : "", ...searches].filter(Boolean);
   const own = [filter ?? "", ...(anywhere ? [] : conditions)].filter(Boolean);
@@ -90,7 +90,7 @@ const joinFilters = (filters: string[]): string =>
 function splitWords(text: string): string[] {
   const found = [...text.matchAll(/"([^"]+)"|([^\s"]+)/g)].map(([, phrase, word = ""]) => phrase ?? word);
   const long = found.filter((word) => word.length > 2);
-  return long.length > 0 ? long.slice(0, MOST_WORDS) : [text.trim()];
+  return long.length > 0 ? long.slice(0, MAX_WORDS) : [text.trim()];
 }
 
 function show({ items, next_cursor }: Page): string {

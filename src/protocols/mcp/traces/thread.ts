@@ -1,12 +1,12 @@
 /** `rerun_from_checkpoint`: a thread again from one of its checkpoints, with what a fix changes. */
 import * as v from "valibot";
-import { type Api, cutValue, formatPart, joinLines, oneLine, formatFigures } from "./api.ts";
+import { type ServerApi, cutValue, formatPart, joinLines, oneLine, formatFigures } from "./api.ts";
 import { between, describe, part, Text, Uuid, defineTool } from "./tool.ts";
 import { Problem } from "../../../lib/problem.ts";
 
 // `read_thread`: the state of a thread, and its checkpoints.
 
-export interface State {
+export interface ThreadValues {
   values: Record<string, unknown> | null;
   next: string[];
   checkpoint: { checkpoint_id?: string | null } | null;
@@ -45,11 +45,11 @@ export const readThread = defineTool({
     const path = `/threads/${thread_id}`;
     const at = checkpoint_id === undefined ? `${path}/state` : `${path}/state/${checkpoint_id}`;
     if (key !== undefined) {
-      const { values } = await api.get<Pick<State, "values">>(at, { select: JSON.stringify([`values.${key}`]) });
+      const { values } = await api.get<Pick<ThreadValues, "values">>(at, { select: JSON.stringify([`values.${key}`]) });
       const text = JSON.stringify(values && Object.hasOwn(values, key) ? values[key] : null);
       return formatPart(text.slice(offset, offset + length), offset, text.length);
     }
-    const [thread, state] = [await readRecord(api, thread_id), await api.get<State>(at)];
+    const [thread, state] = [await readRecord(api, thread_id), await api.get<ThreadValues>(at)];
     const history = checkpoints > 0 ? await readHistory(api, path, checkpoints, before) : [];
     const waits = Object.values(thread.interrupts).flat();
     const lines = [
@@ -67,15 +67,24 @@ export const readThread = defineTool({
 });
 
 /** The thread without its state, which is read at a checkpoint. */
-async function readRecord(api: Api, threadId: string): Promise<ReadThread> {
+async function readRecord(api: ServerApi, threadId: string): Promise<ReadThread> {
   const select = ["status", "metadata", "interrupts", "error"];
   const [found] = await api.query<ReadThread[]>("/threads/search", { ids: [threadId], limit: 1, select });
   // A thread that the search has not found yet, and the refusal of one that does not exist.
   return found ?? api.get<ReadThread>(`/threads/${threadId}`);
 }
 
-async function readHistory(api: Api, path: string, limit: number, before: string | undefined): Promise<State[]> {
-  return api.query<State[]>(`${path}/history`, { limit, select: LISTED, ...(before !== undefined && { before }) });
+async function readHistory(
+  api: ServerApi,
+  path: string,
+  limit: number,
+  before: string | undefined,
+): Promise<ThreadValues[]> {
+  return api.query<ThreadValues[]>(`${path}/history`, {
+    limit,
+    select: LISTED,
+    ...(before !== undefined && { before }),
+  });
 }
 
 /** The members of a state, each in one line. */
@@ -83,7 +92,7 @@ export function formatValues(values: Record<string, unknown> | null): string[] {
   return Object.entries(values ?? {}).map(([name, value]) => `  ${oneLine(name, 100)}: ${cutValue(value, MEMBER)}`);
 }
 
-function formatCheckpoint({ checkpoint, created_at, next, metadata, tasks }: State): string {
+function formatCheckpoint({ checkpoint, created_at, next, metadata, tasks }: ThreadValues): string {
   const faults = tasks.flatMap(({ name, error }) => (error ? [`error in ${name}: ${oneLine(error, 120)}`] : []));
   const step = `step ${metadata?.step ?? "?"} (${metadata?.source ?? "?"}), next: ${next.join(", ") || "end"}`;
   return ["", checkpoint?.checkpoint_id ?? "none", created_at ?? "", step, ...faults].join("  ").trimEnd();
@@ -156,7 +165,7 @@ export const rerunFromCheckpoint = defineTool({
     const head = `run ${run.run_id} of ${assistant} on thread ${target}: ${ended.status}`;
     if (isOpen(ended)) return `${head}. It has not ended. Read the thread later with read_thread.`;
     const trace = await waitForTrace(api, run.run_id);
-    const state = await api.get<State>(`/threads/${target}/state`, { select: JSON.stringify(STATE) });
+    const state = await api.get<ThreadValues>(`/threads/${target}/state`, { select: JSON.stringify(STATE) });
     const waits = state.tasks.flatMap(({ interrupts }) => interrupts);
     const lines = [
       head,
@@ -172,7 +181,7 @@ export const rerunFromCheckpoint = defineTool({
 });
 
 /** The thread to run on, and the assistant. */
-async function prepare(api: Api, given: Input): Promise<{ target: string; assistant: string }> {
+async function prepare(api: ServerApi, given: Input): Promise<{ target: string; assistant: string }> {
   const { thread_id, checkpoint_id, state, resume, in_place, assistant_id } = given;
   if (thread_id === undefined) {
     if ((checkpoint_id ?? state ?? resume) !== undefined)
@@ -192,7 +201,7 @@ async function prepare(api: Api, given: Input): Promise<{ target: string; assist
   return { target, assistant };
 }
 
-async function start(api: Api, target: string, assistant: string, given: Input): Promise<Run> {
+async function start(api: ServerApi, target: string, assistant: string, given: Input): Promise<Run> {
   const { thread_id, input, state, resume } = given;
   let checkpoint = given.checkpoint_id === undefined ? undefined : { checkpoint_id: given.checkpoint_id };
   if (state) {
@@ -216,7 +225,13 @@ async function start(api: Api, target: string, assistant: string, given: Input):
 const isOpen = ({ status }: Run): boolean => status === "pending" || status === "running";
 
 /** The run at its end, or as it is when the time is over or the client has left. */
-async function waitForEnd(api: Api, threadId: string, run: Run, seconds: number, signal: AbortSignal): Promise<Run> {
+async function waitForEnd(
+  api: ServerApi,
+  threadId: string,
+  run: Run,
+  seconds: number,
+  signal: AbortSignal,
+): Promise<Run> {
   const end = Date.now() + seconds * 1_000;
   let current = run;
   while (isOpen(current) && Date.now() < end && !signal.aborted) {
@@ -228,7 +243,7 @@ async function waitForEnd(api: Api, threadId: string, run: Run, seconds: number,
 
 const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, POLL_MS));
 
-async function waitForTrace(api: Api, runId: string): Promise<Trace | undefined> {
+async function waitForTrace(api: ServerApi, runId: string): Promise<Trace | undefined> {
   const body = {
     ids: [runId],
     page_size: 1,

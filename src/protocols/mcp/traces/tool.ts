@@ -4,7 +4,7 @@ import { toJsonSchema } from "@valibot/to-json-schema";
 import * as v from "valibot";
 import { Problem } from "../../../lib/problem.ts";
 import type { Permission } from "../../../http/principal.ts";
-import type { Api } from "./api.ts";
+import type { ServerApi } from "./api.ts";
 import { isUuid } from "../../../lib/uuid.ts";
 
 export interface TraceTool {
@@ -14,7 +14,7 @@ export interface TraceTool {
   permissions: readonly Permission[];
   writes: boolean;
   /** The text of the result. @throws Problem */
-  run(api: Api, given: unknown, signal: AbortSignal): Promise<string>;
+  run(api: ServerApi, given: unknown, signal: AbortSignal): Promise<string>;
 }
 
 interface Definition<S extends v.GenericSchema> {
@@ -27,7 +27,7 @@ interface Definition<S extends v.GenericSchema> {
   permissions: readonly Permission[];
   /** Left out for a tool that changes nothing. `destructive`: it can change or delete what exists, here or elsewhere. */
   writes?: { destructive: boolean };
-  run(api: Api, input: v.InferOutput<S>, signal: AbortSignal): Promise<string>;
+  run(api: ServerApi, input: v.InferOutput<S>, signal: AbortSignal): Promise<string>;
 }
 
 export function defineTool<S extends v.GenericSchema>(definition: Definition<S>): TraceTool {
@@ -95,16 +95,16 @@ interface Named {
 }
 
 /** @throws Problem 404 with names that exist */
-export async function findProjectId(api: Api, given: string): Promise<string> {
+export async function findProjectId(api: ServerApi, given: string): Promise<string> {
   return findId(api, "/api/v1/sessions", "project", given);
 }
 
 /** @throws Problem 404 with names that exist */
-export async function findDatasetId(api: Api, given: string): Promise<string> {
+export async function findDatasetId(api: ServerApi, given: string): Promise<string> {
   return findId(api, "/api/v1/datasets", "dataset", given);
 }
 
-async function findId(api: Api, path: string, what: string, given: string): Promise<string> {
+async function findId(api: ServerApi, path: string, what: string, given: string): Promise<string> {
   if (isUuid(given)) return given.toLowerCase();
   const [found] = await api.get<Named[]>(path, { name: given, limit: 1 });
   if (found) return found.id;

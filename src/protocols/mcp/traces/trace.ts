@@ -1,10 +1,10 @@
 /** `read_trace`: a trace as a compact tree. */
 import * as v from "valibot";
 import { Problem } from "../../../lib/problem.ts";
-import { type Api, type Figures, formatFigures, joinLines, oneLine, formatPart } from "./api.ts";
+import { type ServerApi, type RunFigures, formatFigures, joinLines, oneLine, formatPart } from "./api.ts";
 import { between, describe, Text, Uuid, defineTool, part } from "./tool.ts";
 
-export interface TreeRun extends Figures {
+export interface ListedTreeRun extends RunFigures {
   id: string;
   name: string;
   run_type: string;
@@ -16,7 +16,7 @@ export interface TreeRun extends Figures {
 }
 
 export interface TreePage {
-  items: TreeRun[];
+  items: ListedTreeRun[];
   next_cursor: string | null;
 }
 
@@ -51,7 +51,7 @@ export const readTrace = defineTool({
 });
 
 /** Runs of a trace in the order of its tree. */
-export async function readTree(api: Api, traceId: string, most: number, cursor?: string): Promise<TreePage> {
+export async function readTree(api: ServerApi, traceId: string, most: number, cursor?: string): Promise<TreePage> {
   const page = await api.query<TreePage>("/api/v2/runs/query", {
     trace_id: traceId,
     page_size: most,
@@ -63,7 +63,7 @@ export async function readTree(api: Api, traceId: string, most: number, cursor?:
   return page;
 }
 
-function formatBranch(run: TreeRun, preview: number): string {
+function formatBranch(run: ListedTreeRun, preview: number): string {
   const indent = "  ".repeat(run.parent_run_ids.length);
   const mark = run.error_preview || run.status.toLowerCase() === "error" ? "! " : "";
   const head = `${indent}${mark}${oneLine(run.name, 60)} [${run.run_type.toLowerCase()}] ${formatFigures(run)}  ${run.id}`;

@@ -1,63 +1,68 @@
 /** Links by which a question is answered: made, listed, revoked, and what an answer by one starts. */
-import { budgetQuestion } from "../budget.ts";
+import { budgetInterrupt } from "../budget.ts";
 import { remoteProblem } from "../../../lib/problem.ts";
 import { deriveUuid } from "../../../lib/uuid.ts";
-import { runThatAsked } from "../resume.ts";
-import { toFirstAnswer, firstAnswer } from "../responses.ts";
+import { runOfInterrupt } from "../resume.ts";
+import { toAcceptedResponse, acceptedResponse } from "../responses.ts";
 import {
   type Actor,
-  type AnswerLink,
+  type InterruptLink,
   type NewLink,
   type LinkState as Standing,
-  type Via,
-  absentThread,
+  type ResponseChannel,
+  threadNotFound,
   type Interrupt,
 } from "../../types.ts";
 import type { Json } from "../../../lib/json.ts";
 import type { ThreadContext } from "../../context.ts";
 import { pendingInterrupts } from "../../record.ts";
 import type { RunRequest } from "../../rpc.ts";
-import type { StoredRun } from "../../run.ts";
-import { checkAnswers, findTaker } from "../../runs/insert.ts";
+import type { RunRecord } from "../../run.ts";
+import { checkResponses, findRunThatResumes } from "../../runs/insert.ts";
 import * as v from "valibot";
 import { sealText, type SealKeys, unseal } from "../../../lib/crypto.ts";
 import { forEach } from "../../limits.ts";
 import { threadStub } from "../../remote.ts";
 
 /** Links of one thread that have not expired. */
-export const MOST_LINKS = 100;
+export const MAX_LINKS = 100;
 /** How long a link of the server's own is valid, milliseconds. */
 const OWN_MS = 7 * 24 * 3_600_000;
 
-type Open = readonly StoredRun[];
+type Open = readonly RunRecord[];
 
 /** Makes a link, or finds the one that the same call has made. */
-export function makeLink(context: ThreadContext, open: Open, given: NewLink): AnswerLink {
+export function makeLink(context: ThreadContext, open: Open, given: NewLink): InterruptLink {
   const { record, tables } = context;
-  if (!record || record.temporary) throw absentThread(context.threadId);
+  if (!record || record.temporary) throw threadNotFound(context.threadId);
   const known = readLink(context, given.link_id);
   if (known) return known;
   const { interrupt_id } = given;
-  const taken = firstAnswer(context, interrupt_id) ?? findTaker(context, open, interrupt_id);
+  const taken = acceptedResponse(context, interrupt_id) ?? findRunThatResumes(context, open, interrupt_id);
   if (!taken && !pendingInterrupts(record).includes(interrupt_id))
     throw remoteProblem(404, "No interrupt with this id waits for an answer.");
-  checkAnswers(context, open, { answers: [interrupt_id] });
+  checkResponses(context, open, { answers: [interrupt_id] });
   const fault = findLinkFault(context, interrupt_id);
   if (fault) throw remoteProblem(409, fault);
   const links = validLinks(context);
-  if (links.length >= MOST_LINKS) throw remoteProblem(409, `A thread has at most ${MOST_LINKS} links. Revoke others.`);
-  const link = { ...given, turn: tables.answers.turn(interrupt_id), created: Date.now() };
-  tables.transaction(() => tables.answers.putLink(link.link_id, JSON.stringify(link)));
+  if (links.length >= MAX_LINKS) throw remoteProblem(409, `A thread has at most ${MAX_LINKS} links. Revoke others.`);
+  const link = { ...given, turn: tables.responses.turn(interrupt_id), created: Date.now() };
+  tables.transaction(() => tables.responses.putLink(link.link_id, JSON.stringify(link)));
   return link;
 }
 
 /** The server's own link for the question; see `LinkRpc`. Its id is derived, so that all deliveries and readers share it. */
-export function ownLink(context: ThreadContext, open: Open, id: string, via: Via): AnswerLink | undefined {
+export function ownLink(
+  context: ThreadContext,
+  open: Open,
+  id: string,
+  via: ResponseChannel,
+): InterruptLink | undefined {
   const { record, tables, workspaceId, threadId } = context;
-  if (!record || record.temporary || !pendingInterrupts(record).includes(id) || findTaker(context, open, id))
+  if (!record || record.temporary || !pendingInterrupts(record).includes(id) || findRunThatResumes(context, open, id))
     return undefined;
   if (findLinkFault(context, id)) return undefined;
-  const turn = tables.answers.turn(id);
+  const turn = tables.responses.turn(id);
   // A day in advance: the link that is given out is valid for a while.
   const period = Math.floor(Date.now() / (OWN_MS / 2));
   const link_id = deriveUuid(
@@ -65,58 +70,58 @@ export function ownLink(context: ThreadContext, open: Open, id: string, via: Via
   );
   const known = readLink(context, link_id);
   if (known) return known;
-  if (validLinks(context).length >= MOST_LINKS) return undefined;
+  if (validLinks(context).length >= MAX_LINKS) return undefined;
   const by = { kind: "weir", credentialId: via };
   const link = { link_id, interrupt_id: id, expires: Date.now() + OWN_MS, by, turn, created: Date.now() };
-  tables.transaction(() => tables.answers.putLink(link_id, JSON.stringify(link)));
+  tables.transaction(() => tables.responses.putLink(link_id, JSON.stringify(link)));
   return link;
 }
 
 export function listLinks(context: ThreadContext, open: Open, interruptId: string): Standing[] {
-  if (!context.record || context.record.temporary) throw absentThread(context.threadId);
+  if (!context.record || context.record.temporary) throw threadNotFound(context.threadId);
   return validLinks(context)
     .filter((link) => link.interrupt_id === interruptId)
     .sort((a, b) => a.created - b.created)
-    .map((link) => judgeLink(context, open, link));
+    .map((link) => linkStateOf(context, open, link));
 }
 
 export function removeLink(context: ThreadContext, interruptId: string, linkId: string): boolean {
   const { record, tables } = context;
   if (!record || record.temporary || readLink(context, linkId)?.interrupt_id !== interruptId) return false;
-  tables.transaction(() => tables.answers.removeLink(linkId));
+  tables.transaction(() => tables.responses.removeLink(linkId));
   return true;
 }
 
 /** Where the question of a link stands; undefined when there is no such link, or it has expired. */
-export function findAsked(context: ThreadContext, open: Open, linkId: string): Standing | undefined {
+export function findLinkState(context: ThreadContext, open: Open, linkId: string): Standing | undefined {
   const { record } = context;
   const link = record && !record.temporary ? readLink(context, linkId) : undefined;
-  return link && link.expires > Date.now() ? judgeLink(context, open, link) : undefined;
+  return link && link.expires > Date.now() ? linkStateOf(context, open, link) : undefined;
 }
 
-function judgeLink(context: ThreadContext, open: Open, link: AnswerLink): Standing {
+function linkStateOf(context: ThreadContext, open: Open, link: InterruptLink): Standing {
   const { record, tables } = context;
   const { interrupt_id, turn } = link;
-  const isOfTurn = tables.answers.turn(interrupt_id) === turn;
-  const taker = isOfTurn ? findTaker(context, open, interrupt_id) : undefined;
-  const first = taker ? toFirstAnswer(taker) : firstAnswer(context, interrupt_id, turn);
+  const isOfTurn = tables.responses.turn(interrupt_id) === turn;
+  const resuming = isOfTurn ? findRunThatResumes(context, open, interrupt_id) : undefined;
+  const first = resuming ? toAcceptedResponse(resuming) : acceptedResponse(context, interrupt_id, turn);
   if (first) return { state: "answered", link, first };
-  const question = isOfTurn ? findQuestion(context, interrupt_id) : undefined;
-  if (!question) return { state: "gone", link };
+  const interrupt = isOfTurn ? findInterrupt(context, interrupt_id) : undefined;
+  if (!interrupt) return { state: "gone", link };
   const { graph_id = "" } = (record?.metadata ?? {}) as { graph_id?: string };
-  return { state: "waits", link, value: question.value, graph_id };
+  return { state: "waits", link, value: interrupt.value, graph_id };
 }
 
 /**
  * The run that resumes with these answers, by the ids of their questions: with what the run that asked was started with, as its user and in its task, and with its
  * webhook. Undefined when no run of the thread has asked.
  */
-export function findContinuing(
+export function requestToResume(
   context: ThreadContext,
   { run_id, resume, actor }: { run_id: string; resume: Json; actor: Actor },
 ): RunRequest | undefined {
   const ids = Object.keys(resume);
-  const asking = ids[0] === undefined ? undefined : runThatAsked(context, ids[0]);
+  const asking = ids[0] === undefined ? undefined : runOfInterrupt(context, ids[0]);
   if (!asking) return undefined;
   const { input: _input, command: _command, checkpoint: _checkpoint, fingerprint: _print, ...request } = asking.request;
   const { temporary: _temporary, keep_questions: _keep, keep_until: _until, after_seconds: _after, ...own } = request;
@@ -133,7 +138,7 @@ export function findContinuing(
   };
 }
 
-function findQuestion({ record }: ThreadContext, id: string): Interrupt | undefined {
+function findInterrupt({ record }: ThreadContext, id: string): Interrupt | undefined {
   return Object.values(record?.interrupts ?? {})
     .flat()
     .find((one) => one.id === id);
@@ -141,25 +146,25 @@ function findQuestion({ record }: ThreadContext, id: string): Interrupt | undefi
 
 /** Why a question cannot be answered by a link. */
 function findLinkFault(context: ThreadContext, id: string): string | undefined {
-  const question = findQuestion(context, id);
-  if (question && budgetQuestion(question))
+  const interrupt = findInterrupt(context, id);
+  if (interrupt && budgetInterrupt(interrupt))
     return "The question of a budget is answered with a credential: who holds a link must not spend more.";
-  if (!runThatAsked(context, id)) return "No run of this thread has asked the question: resume it with a run.";
+  if (!runOfInterrupt(context, id)) return "No run of this thread has asked the question: resume it with a run.";
   return undefined;
 }
 
-function readLink({ tables }: ThreadContext, linkId: string): AnswerLink | undefined {
-  const text = tables.answers.link(linkId);
-  return text === undefined ? undefined : (JSON.parse(text) as AnswerLink);
+function readLink({ tables }: ThreadContext, linkId: string): InterruptLink | undefined {
+  const text = tables.responses.link(linkId);
+  return text === undefined ? undefined : (JSON.parse(text) as InterruptLink);
 }
 
 /** The links that have not expired. The others are removed. */
-function validLinks({ tables }: ThreadContext): AnswerLink[] {
-  const links = tables.answers.links().map((text) => JSON.parse(text) as AnswerLink);
+function validLinks({ tables }: ThreadContext): InterruptLink[] {
+  const links = tables.responses.links().map((text) => JSON.parse(text) as InterruptLink);
   const old = links.filter(({ expires }) => expires <= Date.now());
   if (old.length > 0)
     tables.transaction(() => {
-      for (const { link_id } of old) tables.answers.removeLink(link_id);
+      for (const { link_id } of old) tables.responses.removeLink(link_id);
     });
   return links.filter((link) => !old.includes(link));
 }
@@ -168,11 +173,11 @@ function validLinks({ tables }: ThreadContext): AnswerLink[] {
 // other can be made, and a reader learns nothing from it. The thread has the link itself, which can be revoked.
 
 const PURPOSE = "interrupt link";
-const ANSWERS_PATH = "/api/v1/answers";
+const RESPONSES_PATH = "/api/v1/answers";
 
-const Held = v.strictTuple([v.string(), v.string(), v.string(), v.string(), v.number()]);
+const TokenParts = v.strictTuple([v.string(), v.string(), v.string(), v.string(), v.number()]);
 
-export interface HeldLink {
+export interface LinkToken {
   workspaceId: string;
   threadId: string;
   linkId: string;
@@ -185,17 +190,17 @@ export interface HeldLink {
 export async function urlOfLink(
   keys: SealKeys,
   origin: string,
-  { workspaceId, threadId }: Pick<HeldLink, "workspaceId" | "threadId">,
-  { link_id, interrupt_id, expires }: AnswerLink,
+  { workspaceId, threadId }: Pick<LinkToken, "workspaceId" | "threadId">,
+  { link_id, interrupt_id, expires }: InterruptLink,
 ): Promise<string> {
   const token = await sealText(keys, JSON.stringify([workspaceId, threadId, link_id, interrupt_id, expires]), PURPOSE);
-  return `${origin}${ANSWERS_PATH}/${Buffer.from(token).toString("base64url")}`;
+  return `${origin}${RESPONSES_PATH}/${Buffer.from(token).toString("base64url")}`;
 }
 
 /** What a token names; undefined for one that this deployment has not made. It may have expired. */
-export async function openToken(keys: SealKeys, token: string): Promise<HeldLink | undefined> {
+export async function openLinkToken(keys: SealKeys, token: string): Promise<LinkToken | undefined> {
   const text = await unseal(keys, Buffer.from(token, "base64url").toString(), PURPOSE).catch(() => undefined);
-  const parsed = text === undefined ? undefined : v.safeParse(Held, JSON.parse(text));
+  const parsed = text === undefined ? undefined : v.safeParse(TokenParts, JSON.parse(text));
   if (!parsed?.success) return undefined;
   const [workspaceId, threadId, linkId, interruptId, expires] = parsed.output;
   return { workspaceId, threadId, linkId, interruptId, expires };
@@ -204,7 +209,7 @@ export async function openToken(keys: SealKeys, token: string): Promise<HeldLink
 // The links that the server itself gives out with the questions of a run, over MCP and A2A.
 
 /** Questions of one run that get a link. */
-const MOST = 20;
+const MAX_LINKS_OF_RUN = 20;
 
 export interface OwnLink {
   interrupt_id: string;
@@ -213,7 +218,7 @@ export interface OwnLink {
 }
 
 /** Where the questions wait. `address`: this server's, as the caller has it. */
-export interface AskingThread {
+export interface InterruptedThread {
   env: Env;
   workspaceId: string;
   threadId: string;
@@ -221,13 +226,13 @@ export interface AskingThread {
 }
 
 /** A link for each question that can be answered by one. Its holder may answer, so the caller must be allowed to start runs. */
-export async function giveLinks(
-  { env, workspaceId, threadId, address }: AskingThread,
-  via: Extract<Via, "mcp" | "a2a">,
+export async function issueLinks(
+  { env, workspaceId, threadId, address }: InterruptedThread,
+  via: Extract<ResponseChannel, "mcp" | "a2a">,
   interruptIds: string[],
 ): Promise<OwnLink[]> {
   const thread = threadStub(env, workspaceId, threadId);
-  const given = await forEach(interruptIds.slice(0, MOST), async (interrupt_id) => {
+  const given = await forEach(interruptIds.slice(0, MAX_LINKS_OF_RUN), async (interrupt_id) => {
     const link = await thread.ownLink(interrupt_id, via);
     if (!link) return [];
     const answer_url = await urlOfLink(env, address, { workspaceId, threadId }, link);

@@ -2,25 +2,25 @@
 import { isObject, type Json, parseJson } from "../../../lib/json.ts";
 import { html } from "hono/html";
 import { type Html, htmlPage } from "../../../http/html.ts";
-import { describeFirst, formatTime } from "../responses.ts";
-import type { FirstAnswer, LinkState as Standing } from "../../types.ts";
+import { describeResponse, formatTime } from "../responses.ts";
+import type { AcceptedResponse, LinkState as Standing } from "../../types.ts";
 
 // The questions that LangChain's human-in-the-loop middleware asks: actions, each with the decisions that it allows.
 
 const DECISIONS = ["approve", "edit", "reject", "respond"] as const;
 export type DecisionType = (typeof DECISIONS)[number];
 
-export interface Action {
+export interface ReviewAction {
   name: string;
   args: Json;
   description?: string;
   allowed: DecisionType[];
 }
 
-const USUAL: DecisionType[] = ["approve", "edit", "reject"];
+const DEFAULT_DECISIONS: DecisionType[] = ["approve", "edit", "reject"];
 
 /** The actions to review, in either casing of their members; undefined for any other question. */
-export function actionsIn(value: unknown): Action[] | undefined {
+export function actionsIn(value: unknown): ReviewAction[] | undefined {
   if (!isObject(value)) return undefined;
   const requests = value.action_requests ?? value.actionRequests;
   if (!Array.isArray(requests) || requests.length === 0) return undefined;
@@ -28,7 +28,7 @@ export function actionsIn(value: unknown): Action[] | undefined {
   return requests.map((one: unknown, index) => readAction(isObject(one) ? one : {}, reviews, index));
 }
 
-function readAction(request: Json, reviews: Json[], index: number): Action {
+function readAction(request: Json, reviews: Json[], index: number): ReviewAction {
   const name = [request.name, request.action].find((one) => typeof one === "string") ?? "action";
   const review = reviews.find((one) => (one.action_name ?? one.actionName) === name) ?? reviews[index];
   const listed = review?.allowed_decisions ?? review?.allowedDecisions;
@@ -37,19 +37,27 @@ function readAction(request: Json, reviews: Json[], index: number): Action {
     name,
     args: isObject(given) ? given : {},
     ...(typeof request.description === "string" && { description: request.description }),
-    allowed: Array.isArray(listed) ? DECISIONS.filter((one) => listed.includes(one)) : USUAL,
+    allowed: Array.isArray(listed) ? DECISIONS.filter((one) => listed.includes(one)) : DEFAULT_DECISIONS,
   };
 }
 
 /** What is not allowed of an answer to these actions. `only`: the types of decision that the link accepts. */
-export function faultOfDecisions(actions: Action[], only: unknown[] | undefined, answer: unknown): string | undefined {
+export function faultOfDecisions(
+  actions: ReviewAction[],
+  only: unknown[] | undefined,
+  answer: unknown,
+): string | undefined {
   const decisions = isObject(answer) ? answer.decisions : undefined;
   if (!Array.isArray(decisions) || decisions.length !== actions.length)
     return `Give {"decisions": […]} with ${actions.length === 1 ? "one decision" : `${actions.length} decisions`}.`;
   return actions.map((action, i) => checkDecision(action, only, decisions[i])).find((fault) => fault !== undefined);
 }
 
-function checkDecision({ name, allowed }: Action, only: unknown[] | undefined, decision: unknown): string | undefined {
+function checkDecision(
+  { name, allowed }: ReviewAction,
+  only: unknown[] | undefined,
+  decision: unknown,
+): string | undefined {
   const { type, edited_action, message } = isObject(decision) ? decision : ({} as Json);
   const types = limitDecisions(allowed, only);
   if (!types.includes(type as DecisionType)) return `The decision on ${name} must be one of: ${types.join(", ")}.`;
@@ -75,7 +83,11 @@ const VERBS: Record<DecisionType, string> = {
 };
 
 /** A card for each action. One action is decided by a button, several by choices that are sent together. */
-export function actionFields(actions: Action[], only: unknown[] | undefined, given = new URLSearchParams()): Html {
+export function actionFields(
+  actions: ReviewAction[],
+  only: unknown[] | undefined,
+  given = new URLSearchParams(),
+): Html {
   const cards = actions.map((action, index) => actionCard(action, index + 1, { actions, only, given }));
   const [first] = actions;
   if (actions.length > 1 || !first)
@@ -90,9 +102,9 @@ export function actionFields(actions: Action[], only: unknown[] | undefined, giv
 }
 
 function actionCard(
-  { name, args, description, allowed }: Action,
+  { name, args, description, allowed }: ReviewAction,
   n: number,
-  { actions, only, given }: { actions: Action[]; only: unknown[] | undefined; given: URLSearchParams },
+  { actions, only, given }: { actions: ReviewAction[]; only: unknown[] | undefined; given: URLSearchParams },
 ): Html {
   const types = limitDecisions(allowed, only);
   const shown = JSON.stringify(args, null, 2);
@@ -168,7 +180,11 @@ const clip = (text: string): string => (text.length > SHOWN ? `${text.slice(0, S
 type Read = { answer: unknown } | { fault: string };
 
 /** What the form says. */
-export function readForm(form: URLSearchParams, actions: Action[] | undefined, only: unknown[] | undefined): Read {
+export function readForm(
+  form: URLSearchParams,
+  actions: ReviewAction[] | undefined,
+  only: unknown[] | undefined,
+): Read {
   if (actions) return readDecisions(form, actions);
   if (only) {
     const choice = Number(form.get("choice") ?? NaN);
@@ -182,7 +198,7 @@ export function readForm(form: URLSearchParams, actions: Action[] | undefined, o
   return answer === undefined ? { fault: "The answer is not JSON. A text is written in quotation marks." } : { answer };
 }
 
-function readDecisions(form: URLSearchParams, actions: Action[]): Read {
+function readDecisions(form: URLSearchParams, actions: ReviewAction[]): Read {
   const decisions: Json[] = [];
   for (const [index, { name }] of actions.entries()) {
     const n = index + 1;
@@ -201,11 +217,11 @@ function readDecisions(form: URLSearchParams, actions: Action[]): Read {
 
 // What a person sees who follows a link to a question.
 
-type Waiting = Extract<Standing, { state: "waits" }>;
+type WaitingLink = Extract<Standing, { state: "waits" }>;
 
 /** The question as a card. `fault`: why what was given was not taken; it is shown again. */
-export function askPage(
-  { link, value, graph_id }: Waiting,
+export function responseFormPage(
+  { link, value, graph_id }: WaitingLink,
   { fault, given, status = 200 }: { fault?: string; given?: URLSearchParams; status?: number } = {},
 ) {
   const actions = actionsIn(value);
@@ -230,8 +246,8 @@ export function thanksPage() {
 }
 
 /** For the one who comes second. */
-export function answeredPage(first: FirstAnswer, status: number) {
-  return messagePage("This question is answered", describeFirst(first), status);
+export function earlierResponsePage(first: AcceptedResponse, status: number) {
+  return messagePage("This question is answered", describeResponse(first), status);
 }
 
 export function messagePage(title: string, message: string, status: number) {

@@ -5,15 +5,15 @@ import { NESTING, nestsDeeper } from "../../../lib/json.ts";
 import { callerAddress, type App, serverAddress } from "../../../http/context.ts";
 import { Problem, toProblem } from "../../../lib/problem.ts";
 import { uuidv7 } from "../../../lib/uuid.ts";
-import { type HeldLink, openToken, urlOfLink } from "./links.ts";
-import type { FirstAnswer, LinkState as Standing } from "../../types.ts";
+import { type LinkToken, openLinkToken, urlOfLink } from "./links.ts";
+import type { AcceptedResponse, LinkState as Standing } from "../../types.ts";
 import { threadStub } from "../../remote.ts";
 import {
   actionsIn,
   faultOfDecisions,
   readForm,
-  answeredPage,
-  askPage,
+  earlierResponsePage,
+  responseFormPage,
   messagePage,
   thanksPage,
   limitDecisions,
@@ -26,20 +26,20 @@ import { idempotentId } from "../../../http/idempotent-id.ts";
 import { body, param, readBody } from "../../../http/validate.ts";
 import { requireFound, openThread } from "../../api/access.ts";
 import {
-  Accepted,
-  AnsweredBefore,
-  AskedQuestion,
+  AcceptedBody,
+  EarlierResponse,
+  LinkedInterrupt,
   CreateLink,
-  GivenAnswer,
+  ResponseBody,
   InterruptParam,
   LinkParam,
   ListedLink,
-  MadeLink,
+  CreatedLink,
   TokenParam,
-  answeredBefore,
-  askedOnWire,
-  linkOnWire,
-  listedOnWire,
+  toWireEarlierResponse,
+  toWireLinkedInterrupt,
+  toWireLink,
+  toWireListedLink,
 } from "./schema.ts";
 
 // From a token to its question, and an answer to the run that it resumes.
@@ -48,11 +48,11 @@ import {
 const AGENT = 300;
 
 const invalid = () => new Problem(404, "This link is not valid. It may have been revoked, or its thread deleted.");
-const questionGone = () => new Problem(410, "The question is no longer asked: the thread has moved on.");
+const interruptGone = () => new Problem(410, "The question is no longer asked: the thread has moved on.");
 
 /** 404 for a token that this deployment has not made, 410 for one that has expired. */
-export async function heldLink(env: Env, token: string): Promise<HeldLink> {
-  const held = await openToken(env, token);
+export async function readLinkToken(env: Env, token: string): Promise<LinkToken> {
+  const held = await openLinkToken(env, token);
   if (!held) throw invalid();
   if (held.expires <= Date.now()) throw new Problem(410, "This link has expired.");
   return held;
@@ -61,22 +61,22 @@ export async function heldLink(env: Env, token: string): Promise<HeldLink> {
 type Open = Exclude<Standing, { state: "gone" }>;
 
 /** Where the question stands. 404 when the link was revoked, 410 when the question is no longer asked. */
-export async function readOpenLink(env: Env, { workspaceId, threadId, linkId }: HeldLink): Promise<Open> {
-  const standing = await threadStub(env, workspaceId, threadId).askedBy(linkId);
-  if (!standing) throw invalid();
-  if (standing.state === "gone") throw questionGone();
-  return standing;
+export async function readOpenLink(env: Env, { workspaceId, threadId, linkId }: LinkToken): Promise<Open> {
+  const linkState = await threadStub(env, workspaceId, threadId).linkState(linkId);
+  if (!linkState) throw invalid();
+  if (linkState.state === "gone") throw interruptGone();
+  return linkState;
 }
 
 /** Answers the question. `fault`: the link or the question does not allow the answer. `first`: another one was first. */
-export async function answerBy(
+export async function respondBy(
   c: Context<App>,
-  { workspaceId, threadId, linkId }: HeldLink,
+  { workspaceId, threadId, linkId }: LinkToken,
   { link, value }: Extract<Standing, { state: "waits" }>,
   answer: unknown,
-): Promise<{ run_id: string } | { first: FirstAnswer } | { fault: string }> {
+): Promise<{ run_id: string } | { first: AcceptedResponse } | { fault: string }> {
   if (nestsDeeper(answer)) return { fault: `The answer nests deeper than ${NESTING} levels.` };
-  const fault = checkAnswer(value, link.answers, answer);
+  const fault = checkResponse(value, link.answers, answer);
   if (fault) return { fault };
   const actor = {
     kind: "link",
@@ -87,14 +87,14 @@ export async function answerBy(
     agent: c.req.header("user-agent")?.slice(0, AGENT),
   };
   const given = { run_id: uuidv7(), answer, actor };
-  const outcome = await threadStub(c.env, workspaceId, threadId).answerLink(linkId, given);
+  const outcome = await threadStub(c.env, workspaceId, threadId).respondByLink(linkId, given);
   if (!outcome) throw invalid();
   if (outcome.state === "accepted") return { run_id: outcome.run_id };
   if (outcome.state === "answered") return { first: outcome.first };
-  throw questionGone();
+  throw interruptGone();
 }
 
-function checkAnswer(value: unknown, only: unknown[] | undefined, answer: unknown): string | undefined {
+function checkResponse(value: unknown, only: unknown[] | undefined, answer: unknown): string | undefined {
   const actions = actionsIn(value);
   if (actions) return faultOfDecisions(actions, only, answer);
   if (answer === undefined) return "Give the answer as answer.";
@@ -105,20 +105,20 @@ function checkAnswer(value: unknown, only: unknown[] | undefined, answer: unknow
 
 const doc = createDoc("Interrupts");
 /** Bytes of an answer. */
-const ANSWER_LIMIT = 256 * 1024;
+const RESPONSE_LIMIT = 256 * 1024;
 const PRIVATE = { "cache-control": "no-store", "referrer-policy": "no-referrer", "x-robots-tag": "noindex, nofollow" };
 
 export const interruptLinks = new Hono<App>()
   .post(
     "/:thread_id/interrupts/:interrupt_id/links",
-    doc("Make a link by which an interrupt is answered without an account", MadeLink),
+    doc("Make a link by which an interrupt is answered without an account", CreatedLink),
     param(InterruptParam),
     body(CreateLink),
     async (c) => {
       const { thread_id, interrupt_id } = c.req.valid("param");
       const { expires_in, name, answers } = c.req.valid("json");
       const { workspaceId, kind, credentialId } = c.get("principal");
-      if (answers) await checkAnswers(c, thread_id, interrupt_id, answers);
+      if (answers) await checkAcceptedResponses(c, thread_id, interrupt_id, answers);
       const link = await openThread(c, thread_id).makeLink({
         link_id: idempotentId(c),
         interrupt_id,
@@ -131,7 +131,7 @@ export const interruptLinks = new Hono<App>()
       // Before the address is answered: until then no one can use the link.
       await audit(c, { action: "interrupt_link.created", targetId: link.link_id, detail });
       const url = await urlOfLink(c.env, serverAddress(c), { workspaceId, threadId: thread_id }, link);
-      return c.json({ ...linkOnWire(link), url }, 200, { "cache-control": "no-store" });
+      return c.json({ ...toWireLink(link), url }, 200, { "cache-control": "no-store" });
     },
   )
   .get(
@@ -140,7 +140,7 @@ export const interruptLinks = new Hono<App>()
     param(InterruptParam),
     async (c) => {
       const { thread_id, interrupt_id } = c.req.valid("param");
-      return c.json((await openThread(c, thread_id).listLinks(interrupt_id)).map(listedOnWire));
+      return c.json((await openThread(c, thread_id).listLinks(interrupt_id)).map(toWireListedLink));
     },
   )
   .delete(
@@ -163,7 +163,12 @@ export const interruptLinks = new Hono<App>()
   );
 
 /** 422 when the link would accept a decision that no action allows. A question that does not wait is refused later. */
-async function checkAnswers(c: Context<App>, threadId: string, id: string, answers: unknown[]): Promise<void> {
+async function checkAcceptedResponses(
+  c: Context<App>,
+  threadId: string,
+  id: string,
+  answers: unknown[],
+): Promise<void> {
   const interrupts = Object.values((await openThread(c, threadId).get(0))?.interrupts ?? {}).flat();
   const actions = actionsIn(interrupts.find((one) => one.id === id)?.value);
   const refusing = actions?.find(({ allowed }) => limitDecisions(allowed, answers).length === 0);
@@ -175,35 +180,35 @@ async function checkAnswers(c: Context<App>, threadId: string, id: string, answe
 }
 
 /** The form of the page. What programs send is JSON, which the route itself reads. */
-const formFirst: MiddlewareHandler<App> = async (c, next) => {
+const responseForm: MiddlewareHandler<App> = async (c, next) => {
   if (!/^application\/x-www-form-urlencoded\b/i.test(c.req.header("content-type") ?? "")) return next();
   try {
-    return await answerForm(c);
+    return await submitResponseForm(c);
   } catch (error) {
     const { detail, status } = toProblem(error);
     return messagePage("The answer was not sent", detail, status);
   }
 };
 
-async function answerForm(c: Context<App>): Promise<Response> {
+async function submitResponseForm(c: Context<App>): Promise<Response> {
   await limitAddress(c, "answer");
-  const bytes = await readBody(c.req.raw, ANSWER_LIMIT);
+  const bytes = await readBody(c.req.raw, RESPONSE_LIMIT);
   const form = new URLSearchParams(new TextDecoder().decode(bytes));
-  const held = await heldLink(c.env, c.req.param("token") ?? "");
-  const standing = await readOpenLink(c.env, held);
-  if (standing.state === "answered") return answeredPage(standing.first, 409);
-  const given = readForm(form, actionsIn(standing.value), standing.link.answers);
-  if ("fault" in given) return askPage(standing, { fault: given.fault, given: form, status: 422 });
-  const outcome = await answerBy(c, held, standing, given.answer);
-  if ("fault" in outcome) return askPage(standing, { fault: outcome.fault, given: form, status: 422 });
-  return "first" in outcome ? answeredPage(outcome.first, 409) : thanksPage();
+  const held = await readLinkToken(c.env, c.req.param("token") ?? "");
+  const linkState = await readOpenLink(c.env, held);
+  if (linkState.state === "answered") return earlierResponsePage(linkState.first, 409);
+  const given = readForm(form, actionsIn(linkState.value), linkState.link.answers);
+  if ("fault" in given) return responseFormPage(linkState, { fault: given.fault, given: form, status: 422 });
+  const outcome = await respondBy(c, held, linkState, given.answer);
+  if ("fault" in outcome) return responseFormPage(linkState, { fault: outcome.fault, given: form, status: 422 });
+  return "first" in outcome ? earlierResponsePage(outcome.first, 409) : thanksPage();
 }
 
-export const answers = new Hono<App>()
+export const responseLinks = new Hono<App>()
   .get(
     "/answers/:token",
     doc("The question of a link, as JSON or as a page with a form; it answers nothing", {
-      200: eitherBody(json(AskedQuestion), media("text/html")),
+      200: eitherBody(json(LinkedInterrupt), media("text/html")),
       default: eitherBody(PROBLEM, media("text/html")),
     }),
     param(TokenParam),
@@ -211,9 +216,11 @@ export const answers = new Hono<App>()
       const wantsPage = c.req.header("accept")?.includes("text/html") ?? false;
       try {
         await limitLink(c);
-        const standing = await readOpenLink(c.env, await heldLink(c.env, c.req.valid("param").token));
-        if (!wantsPage) return c.json(askedOnWire(standing), 200, PRIVATE);
-        return await (standing.state === "answered" ? answeredPage(standing.first, 200) : askPage(standing));
+        const linkState = await readOpenLink(c.env, await readLinkToken(c.env, c.req.valid("param").token));
+        if (!wantsPage) return c.json(toWireLinkedInterrupt(linkState), 200, PRIVATE);
+        return await (linkState.state === "answered"
+          ? earlierResponsePage(linkState.first, 200)
+          : responseFormPage(linkState));
       } catch (error) {
         if (!wantsPage) throw error;
         const { detail, status } = toProblem(error);
@@ -224,22 +231,22 @@ export const answers = new Hono<App>()
   .post(
     "/answers/:token",
     doc("Answer the question of a link; the form of its page posts here, too", {
-      200: eitherBody(json(Accepted), media("text/html")),
+      200: eitherBody(json(AcceptedBody), media("text/html")),
       // A problem: the deployed graph cannot continue the thread.
-      409: eitherBody(json(AnsweredBefore), PROBLEM, media("text/html")),
+      409: eitherBody(json(EarlierResponse), PROBLEM, media("text/html")),
       default: eitherBody(PROBLEM, media("text/html")),
     }),
     param(TokenParam),
-    formFirst,
-    body(GivenAnswer, { limit: ANSWER_LIMIT }),
+    responseForm,
+    body(ResponseBody, { limit: RESPONSE_LIMIT }),
     async (c) => {
       await limitAddress(c, "answer");
-      const held = await heldLink(c.env, c.req.valid("param").token);
-      const standing = await readOpenLink(c.env, held);
-      if (standing.state === "answered") return c.json(answeredBefore(standing.first), 409, PRIVATE);
-      const outcome = await answerBy(c, held, standing, c.req.valid("json").answer);
+      const held = await readLinkToken(c.env, c.req.valid("param").token);
+      const linkState = await readOpenLink(c.env, held);
+      if (linkState.state === "answered") return c.json(toWireEarlierResponse(linkState.first), 409, PRIVATE);
+      const outcome = await respondBy(c, held, linkState, c.req.valid("json").answer);
       if ("fault" in outcome) throw new Problem(422, outcome.fault);
-      if ("first" in outcome) return c.json(answeredBefore(outcome.first), 409, PRIVATE);
+      if ("first" in outcome) return c.json(toWireEarlierResponse(outcome.first), 409, PRIVATE);
       return c.json({ run_id: outcome.run_id }, 200, PRIVATE);
     },
   );

@@ -4,26 +4,26 @@ import { publicAddress } from "../../../http/context.ts";
 import { deriveUuid } from "../../../lib/uuid.ts";
 import type { Json } from "../../../lib/json.ts";
 import { urlOfLink } from "./links.ts";
-import type { AskedByCall } from "../../types.ts";
+import type { InterruptsOfDelivery } from "../../types.ts";
 import type { ThreadContext } from "../../context.ts";
 import { refuseBroken } from "../../state/migrate.ts";
-import type { StoredRun } from "../../run.ts";
+import type { RunRecord } from "../../run.ts";
 import { withLimitsNow } from "../../runs/insert.ts";
-import { findAsked, findContinuing, ownLink } from "./links.ts";
+import { findLinkState, requestToResume, ownLink } from "./links.ts";
 import type { Runner } from "../../runs/runner.ts";
 
 /** The questions of the run that still wait: on the wire, and those that the receiver may answer. */
-export async function questionsFor(
+export async function interruptsForWebhook(
   context: ThreadContext,
   { open }: Pick<Runner, "open">,
-  { id: run_id, outcome, request }: StoredRun,
-): Promise<{ interrupts: Json[]; asked: AskedByCall } | undefined> {
+  { id: run_id, outcome, request }: RunRecord,
+): Promise<{ interrupts: Json[]; asked: InterruptsOfDelivery } | undefined> {
   const waiting = Object.values(context.record?.interrupts ?? {}).flat();
   const raised = Object.values(outcome.interrupts ?? {}).flat();
   const own = waiting.filter(({ id }) => id !== undefined && raised.some((one) => one.id === id));
   if (own.length === 0) return undefined;
   const origin = request.origin ?? publicAddress(context.env);
-  const asked: AskedByCall = { run_id, links: [] };
+  const asked: InterruptsOfDelivery = { run_id, links: [] };
   const interrupts: Json[] = [];
   for (const { id = "", value } of own) {
     const link = ownLink(context, open, id, "webhook");
@@ -36,10 +36,10 @@ export async function questionsFor(
 }
 
 /** Resumes the run with what its webhook's receiver has answered: `{"resume": …}`. Any other answer says nothing. */
-export async function takeAnswer(
+export async function acceptWebhookResponse(
   context: ThreadContext,
   runner: Runner,
-  { run_id, links }: AskedByCall,
+  { run_id, links }: InterruptsOfDelivery,
   text: string,
 ): Promise<void> {
   const body = parseJson(text);
@@ -48,15 +48,15 @@ export async function takeAnswer(
     console.warn(JSON.stringify({ level: "warn", thread: context.threadId, run: run_id, webhookAnswer: reason }));
   if (nestsDeeper(body.resume)) return ignore(`nests deeper than ${NESTING} levels`);
   const read = () => {
-    const standings = links.map((id) => findAsked(context, runner.open, id));
-    const waiting = standings.flatMap((one) => (one?.state === "waits" ? [one.link.interrupt_id] : []));
-    return buildResume(body.resume, waiting, links.length === 1);
+    const linkStates = links.map((id) => findLinkState(context, runner.open, id));
+    const waiting = linkStates.flatMap((one) => (one?.state === "waits" ? [one.link.interrupt_id] : []));
+    return toResumeValues(body.resume, waiting, links.length === 1);
   };
   const actor = { kind: "webhook", credentialId: run_id, via: "webhook" as const };
   // A delivery that is repeated, and answered again, leads to the same run.
   const answer = { run_id: deriveUuid(`answer of the webhook of ${run_id}`), actor };
   const resume = read();
-  const asked = resume && findContinuing(context, { ...answer, resume });
+  const asked = resume && requestToResume(context, { ...answer, resume });
   if (!asked) return ignore("answers no question that waits");
   const request = await withLimitsNow(context, asked);
   try {
@@ -71,7 +71,7 @@ export async function takeAnswer(
 }
 
 /** The answers to questions that wait, by their ids. `alone`: the payload had one question, whose answer may come without the id. */
-function buildResume(resume: unknown, waiting: string[], alone: boolean): Json | undefined {
+function toResumeValues(resume: unknown, waiting: string[], alone: boolean): Json | undefined {
   const given = isObject(resume) ? Object.entries(resume) : [];
   const named = given.filter(([id]) => waiting.includes(id));
   if (!alone) return named.length > 0 ? Object.fromEntries(named) : undefined;

@@ -142,7 +142,7 @@ const OUTPUTS: Reading[] = [
   documents("reranker.output_documents"),
   readWhole("output.value", "output"),
   readNumbered("embedding.embeddings", "embeddings", ({ embedding }) => readMember(embedding, "vector")),
-  readAiSdkAnswer,
+  readAiSdkResponse,
   readWhole("ai.toolCall.result", "output"),
   list("ai.embeddings", "embeddings"),
   readWhole("ai.embedding", "embedding"),
@@ -260,7 +260,7 @@ function readAiSdkPrompt({ attributes }: OtlpSpan): object | undefined {
 }
 
 /** What the AI SDK says of an answer: an object, or text, reasoning and calls of tools. */
-function readAiSdkAnswer({ attributes }: OtlpSpan): object | undefined {
+function readAiSdkResponse({ attributes }: OtlpSpan): object | undefined {
   const of = (name: string) => attributes[`ai.response.${name}`] ?? attributes[`ai.result.${name}`];
   const object = of("object");
   if (object !== undefined) return asObject(object, "output");

@@ -5,8 +5,8 @@ import { refuseManyValues } from "../../../lib/json.ts";
 import { isObject, parseJson } from "../../../lib/json.ts";
 import { Problem } from "../../../lib/problem.ts";
 import type { App } from "../../../http/context.ts";
-import { readWholeBody, withClaim } from "../body.ts";
-import type { Gathering } from "../operations.ts";
+import { readWholeBody, withReservation } from "../body.ts";
+import type { OperationGatherer } from "../operations.ts";
 import { Intake } from "../intake.ts";
 import { spansFromJson } from "./decode.ts";
 import { parseValue } from "./metadata.ts";
@@ -25,9 +25,9 @@ export const otlp = new Hono<App>().post(
   createDoc("Traces")("Take spans over OTLP/HTTP (protobuf or JSON)"),
   async (c) => {
     const isJson = /^application\/json\b/i.test(c.req.header("content-type") ?? "");
-    const result = await withClaim(c, async (claim) => {
-      const bytes = await readWholeBody(c.req.raw, claim, OTLP_BYTES);
-      await claim.hold(OBJECTS * bytes.byteLength);
+    const result = await withReservation(c, async (reservation) => {
+      const bytes = await readWholeBody(c.req.raw, reservation, OTLP_BYTES);
+      await reservation.hold(OBJECTS * bytes.byteLength);
       const spans = isJson ? spansFromJson(parseBody(bytes)) : readSpans(c, bytes);
       if (spans.length > MAX_SPANS) throw tooManySpans();
       const intake = await Intake.begin(c);
@@ -57,7 +57,7 @@ function readSpans(c: Context<App>, bytes: Uint8Array): OtlpSpan[] {
   throw new Problem(415, "Send spans as application/x-protobuf or application/json.");
 }
 
-function gather(gathering: Gathering, spans: OtlpSpan[], project: string | undefined): void {
+function gather(gathering: OperationGatherer, spans: OtlpSpan[], project: string | undefined): void {
   const runIds = new Map(spans.map((span) => [span.spanId, readRunId(span)]));
   for (const span of spans) {
     if (span.spanId.length !== 16 || span.traceId.length !== 32) {
@@ -71,7 +71,7 @@ function gather(gathering: Gathering, spans: OtlpSpan[], project: string | undef
 }
 
 /** `[{name, mime_type, content (base64)}]` */
-function addAttachments(gathering: Gathering, runId: string, list: unknown): void {
+function addAttachments(gathering: OperationGatherer, runId: string, list: unknown): void {
   if (!Array.isArray(list)) return;
   for (const item of list.filter(isObject)) {
     const { name, content, mime_type: type } = item;

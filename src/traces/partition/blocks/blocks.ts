@@ -8,7 +8,7 @@ import type { Comparison } from "../../fields.ts";
 const BITS = 9;
 export const BLOCK_RUNS = 1 << BITS;
 /** A block is not sealed while more of its runs have no end: the patches of these would open it again. */
-const MOST_PENDING = BLOCK_RUNS / 20;
+const MAX_PENDING = BLOCK_RUNS / 20;
 
 /** The block of a run, as an SQL expression over its number. */
 export function blockSql(number: string): string {
@@ -30,7 +30,7 @@ export function blocksWith(sql: SqlStorage, stored: Stored, values = [1]): { sea
 }
 
 /** The blocks that can be sealed: full ones that are open. Of a day that is over, those with pending runs too. */
-export function sealable(sql: SqlStorage, isOver: boolean): number[] {
+export function closable(sql: SqlStorage, isOver: boolean): number[] {
   const { last } = sql.exec<{ last: number | null }>("SELECT max(n) AS last FROM runs").one();
   const done = new Set([...sql.exec("SELECT block FROM blocks").raw()].map(([block]) => block as number));
   const full: number[] = [];
@@ -38,7 +38,7 @@ export function sealable(sql: SqlStorage, isOver: boolean): number[] {
   for (let block = 0; block < (last ?? 0) >> BITS; block++) if (!done.has(block)) full.push(block);
   if (isOver || full.length === 0) return full;
   const busy = sql.exec(
-    `SELECT ${blockSql("r.n")} FROM ${runsOfBlocks()} WHERE r.status = 'pending' GROUP BY b.value HAVING count(*) > ${MOST_PENDING}`,
+    `SELECT ${blockSql("r.n")} FROM ${runsOfBlocks()} WHERE r.status = 'pending' GROUP BY b.value HAVING count(*) > ${MAX_PENDING}`,
     JSON.stringify(full),
   );
   const waiting = new Set([...busy.raw()].map(([block]) => block as number));
@@ -82,7 +82,7 @@ export type BoundedColumn = keyof typeof BOUNDED;
 const NAMES = Object.keys(BOUNDED) as BoundedColumn[];
 
 /** More tags than these of one run are not looked at. */
-const MOST_TAGS = 20;
+const MAX_TAGS = 20;
 
 type Value = string | number;
 
@@ -97,7 +97,7 @@ interface Bounds {
 }
 
 /** A comparison of a column, or the absence of a tag. */
-export type Bounded =
+export type BoundedRun =
   | { column: BoundedColumn; comparison: Exclude<Comparison, "like">; value: Value | null }
   | { withoutTag: string };
 
@@ -116,7 +116,7 @@ export function writeBounds(sql: SqlStorage, block: number): void {
     `SELECT t.value AS tag FROM (SELECT r.tags FROM ${runsOfBlocks()} LIMIT 1) f, json_each(f.tags) t
      WHERE NOT EXISTS (
        SELECT 1 FROM ${runsOfBlocks("o")} WHERE NOT EXISTS (SELECT 1 FROM json_each(o.tags) u WHERE u.value = t.value)
-     ) LIMIT ${MOST_TAGS}`,
+     ) LIMIT ${MAX_TAGS}`,
     blocks,
     blocks,
   );
@@ -125,7 +125,7 @@ export function writeBounds(sql: SqlStorage, block: number): void {
 }
 
 /** The blocks that can have a run that passes. */
-export function withinBounds(sql: SqlStorage, wanted: Bounded, blocks: number[]): number[] {
+export function withinBounds(sql: SqlStorage, wanted: BoundedRun, blocks: number[]): number[] {
   return readBounds(sql, blocks).flatMap(({ block, bounds }) => (!bounds || canPass(bounds, wanted) ? [block] : []));
 }
 
@@ -142,7 +142,7 @@ export function readBounds(sql: SqlStorage, blocks: number[]): { block: number; 
     .map(({ block, bounds }) => ({ block, bounds: bounds === null ? undefined : (JSON.parse(bounds) as Bounds) }));
 }
 
-function canPass({ columns, tags }: Bounds, wanted: Bounded): boolean {
+function canPass({ columns, tags }: Bounds, wanted: BoundedRun): boolean {
   if ("withoutTag" in wanted) return !tags.includes(wanted.withoutTag);
   const { column, comparison, value } = wanted;
   const known = columns[column];

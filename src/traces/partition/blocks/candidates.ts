@@ -1,63 +1,68 @@
 /** What the texts and the bounds of a block must have for a run of the block to pass a filter. */
 import type { Comparison } from "../../fields.ts";
-import { type Filter, isJsonObject, type Json, type PairTest, parseFilter } from "../../filter/filter.ts";
-import type { Literal } from "../../filter/syntax.ts";
+import { type TraceFilter, isJsonObject, type Json, type PairTest, parseFilter } from "../../filter/filter.ts";
+import type { FilterLiteral } from "../../filter/syntax.ts";
 import { patternPieces } from "../../filter/values.ts";
 import type { RunSelection } from "../../rpc.ts";
-import { type Bounded, isBounded, BLOCK_RUNS, blockSql, blocksWith, runsOfBlocks, withinBounds } from "./blocks.ts";
+import { type BoundedRun, isBounded, BLOCK_RUNS, blockSql, blocksWith, runsOfBlocks, withinBounds } from "./blocks.ts";
 import { isMarked, markValue, GRAM, splitGrams, hasGrams, SLICE_ROWS } from "./grams.ts";
 
 /** `undefined` says nothing: any block may have such a run. */
-export type Wanted = { text: string } | { bounded: Bounded } | { all: Wanted[] } | { any: Wanted[] } | undefined;
+export type BlockCondition =
+  | { text: string }
+  | { bounded: BoundedRun }
+  | { all: BlockCondition[] }
+  | { any: BlockCondition[] }
+  | undefined;
 
 /** Longer texts are searched by their beginning. */
-const MOST = 200;
+const MAX_CONDITIONS = 200;
 /** A text that JSON may write in several ways, or that is no string in JSON. */
 const AMBIGUOUS = /^(?:[-+.\d]|true$|false$|null$|[{[])/i;
 
 /** The conditions of a selection, without its filters on the whole trace. */
-export function readWanted({ filter, threadId, parentRunId, runType }: RunSelection): Wanted {
+export function readBlockCondition({ filter, threadId, parentRunId, runType }: RunSelection): BlockCondition {
   const columns = { thread_id: threadId, parent_run_id: parentRunId, run_type: runType };
   const equal = Object.entries(columns).map(([column, value]) =>
-    value === undefined ? undefined : wantComparison(column, "eq", value),
+    value === undefined ? undefined : conditionOfComparison(column, "eq", value),
   );
-  return wantAll([...equal, filter ? wantFilter(parseFilter(filter)) : undefined]);
+  return allOf([...equal, filter ? blockConditionOf(parseFilter(filter)) : undefined]);
 }
 
-export function wantFilter(filter: Filter): Wanted {
+export function blockConditionOf(filter: TraceFilter): BlockCondition {
   switch (filter.op) {
     case "and":
-      return wantAll(filter.args.map(wantFilter));
+      return allOf(filter.args.map(blockConditionOf));
     case "or":
-      return any(filter.args.map(wantFilter));
+      return anyOf(filter.args.map(blockConditionOf));
     case "compare":
-      return wantComparison(filter.field, filter.comparison, filter.value);
+      return conditionOfComparison(filter.field, filter.comparison, filter.value);
     case "in":
-      return any(filter.values.map((value) => wantComparison(filter.field, "eq", value)));
+      return anyOf(filter.values.map((value) => conditionOfComparison(filter.field, "eq", value)));
     case "tag":
-      return wantText(JSON.stringify(filter.tag));
+      return conditionOfText(JSON.stringify(filter.tag));
     case "exists":
-      return wantText(`${JSON.stringify(filter.key)}:`);
+      return conditionOfText(`${JSON.stringify(filter.key)}:`);
     case "contains":
-      return wantContained(filter.metadata);
+      return conditionOfContained(filter.metadata);
     case "search":
-      return any([wantText(filter.text), wantText(escapeValue(filter.text))]);
+      return anyOf([conditionOfText(filter.text), conditionOfText(escapeValue(filter.text))]);
     case "pair":
       return pair(filter.kind, filter.tests);
     case "not":
-      return wantNot(filter.arg);
+      return conditionOfNot(filter.arg);
   }
 }
 
 /** What a run that does not pass a filter wants. Grams say nothing of what a run lacks. */
-function wantNot(filter: Filter): Wanted {
+function conditionOfNot(filter: TraceFilter): BlockCondition {
   switch (filter.op) {
     case "and":
-      return any(filter.args.map(wantNot));
+      return anyOf(filter.args.map(conditionOfNot));
     case "or":
-      return wantAll(filter.args.map(wantNot));
+      return allOf(filter.args.map(conditionOfNot));
     case "not":
-      return wantFilter(filter.arg);
+      return blockConditionOf(filter.arg);
     case "tag":
       return { bounded: { withoutTag: filter.tag } };
     case "compare":
@@ -74,15 +79,15 @@ function wantNot(filter: Filter): Wanted {
 const OPPOSITE = { gt: "lte", gte: "lt", lt: "gte", lte: "gt", eq: "neq", neq: "eq" } as const;
 
 /** A run without a value passes no comparison but that with null, so it passes the opposite of each. */
-function comparedByNot(column: string, comparison: Comparison, value: Literal): Wanted {
+function comparedByNot(column: string, comparison: Comparison, value: FilterLiteral): BlockCondition {
   if (comparison === "like") return undefined;
-  const opposite = wantBounded(column, OPPOSITE[comparison], value);
+  const opposite = conditionOfBounds(column, OPPOSITE[comparison], value);
   const isOrdered = comparison !== "eq" && comparison !== "neq";
-  return isOrdered ? any([opposite, wantBounded(column, "eq", null)]) : opposite;
+  return isOrdered ? anyOf([opposite, conditionOfBounds(column, "eq", null)]) : opposite;
 }
 
 /** Texts are not compared by their order, which is not the same here and in SQLite. */
-function wantBounded(column: string, comparison: Comparison, value: Literal): Wanted {
+function conditionOfBounds(column: string, comparison: Comparison, value: FilterLiteral): BlockCondition {
   const isText = isMarked(column);
   if (!isBounded(column) || comparison === "like" || (isText && comparison === "eq" && value !== null))
     return undefined;
@@ -90,33 +95,33 @@ function wantBounded(column: string, comparison: Comparison, value: Literal): Wa
   return { bounded: { column, comparison, value: value as string | number | null } };
 }
 
-function wantAll(parts: Wanted[]): Wanted {
+function allOf(parts: BlockCondition[]): BlockCondition {
   const known = parts.filter((part) => part !== undefined);
   return known.length === 0 ? undefined : { all: known };
 }
 
 /** Of alternatives, one that says nothing lets every block pass. */
-function any(parts: Wanted[]): Wanted {
+function anyOf(parts: BlockCondition[]): BlockCondition {
   return parts.includes(undefined) ? undefined : { any: parts };
 }
 
-function wantText(whole: string): Wanted {
-  const known = whole.slice(0, MOST);
+function conditionOfText(whole: string): BlockCondition {
+  const known = whole.slice(0, MAX_CONDITIONS);
   return known.length < GRAM ? undefined : { text: known };
 }
 
 /** A string as it is inside JSON. An unpaired surrogate would be an escape there. */
 function escapeValue(value: string): string {
-  return JSON.stringify(value.slice(0, MOST).replace(/[\uD800-\uDBFF]$/, "")).slice(1, -1);
+  return JSON.stringify(value.slice(0, MAX_CONDITIONS).replace(/[\uD800-\uDBFF]$/, "")).slice(1, -1);
 }
 
-function wantComparison(column: string, comparison: Comparison, value: Literal): Wanted {
-  const within = wantBounded(column, comparison, value);
+function conditionOfComparison(column: string, comparison: Comparison, value: FilterLiteral): BlockCondition {
+  const within = conditionOfBounds(column, comparison, value);
   if (within !== undefined) return within;
   if (typeof value !== "string" || !(isMarked(column) || column === "error")) return undefined;
-  if (comparison === "like") return wantAll(literals(value).map(wantText));
+  if (comparison === "like") return allOf(literals(value).map(conditionOfText));
   if (comparison !== "eq") return undefined;
-  return wantText(isMarked(column) ? markValue(column, value) : value);
+  return conditionOfText(isMarked(column) ? markValue(column, value) : value);
 }
 
 function literals(pattern: string): string[] {
@@ -124,41 +129,41 @@ function literals(pattern: string): string[] {
 }
 
 /** Entries of a JSON object, as JSON.stringify writes them. */
-function wantContained(entries: { [key: string]: Json }): Wanted {
-  return wantAll(
+function conditionOfContained(entries: { [key: string]: Json }): BlockCondition {
+  return allOf(
     Object.entries(entries).map(([key, value]) => {
       const name = `${JSON.stringify(key)}:`;
-      if (isJsonObject(value)) return wantAll([wantText(`${name}{`), wantContained(value)]);
-      return wantText(typeof value === "number" ? name : name + JSON.stringify(value));
+      if (isJsonObject(value)) return allOf([conditionOfText(`${name}{`), conditionOfContained(value)]);
+      return conditionOfText(typeof value === "number" ? name : name + JSON.stringify(value));
     }),
   );
 }
 
-type Kind = Extract<Filter, { op: "pair" }>["kind"];
+type Kind = Extract<TraceFilter, { op: "pair" }>["kind"];
 
 /** All tests are of one entry, so a key and a value that are both given stand beside each other. */
-function pair(kind: Kind, tests: PairTest[]): Wanted {
+function pair(kind: Kind, tests: PairTest[]): BlockCondition {
   // Feedback comes after its run and is no part of a block.
   if (kind === "feedback" || tests.every(({ operator }) => operator === "neq")) return undefined;
   const equal = (part: string) => tests.find((test) => test.part === part && test.operator === "eq")?.value;
   const [key, value] = [equal("key"), equal("value")];
-  const entry = kind === "metadata" ? member(key, value) : wantPair(key, value);
+  const entry = kind === "metadata" ? member(key, value) : conditionOfPair(key, value);
   const patterns = tests.filter(({ operator }) => operator === "like").flatMap((test) => literals(String(test.value)));
-  return wantAll([entry, ...patterns.map((piece) => (isPlain(piece) ? wantText(escapeValue(piece)) : undefined))]);
+  return allOf([entry, ...patterns.map((piece) => (isPlain(piece) ? conditionOfText(escapeValue(piece)) : undefined))]);
 }
 
 /** `"key":"value"` */
-function member(key: PairTest["value"] | undefined, value: PairTest["value"] | undefined): Wanted {
+function member(key: PairTest["value"] | undefined, value: PairTest["value"] | undefined): BlockCondition {
   const name = typeof key === "string" ? `${JSON.stringify(key)}:` : ":";
-  if (typeof value !== "string" || AMBIGUOUS.test(value)) return wantText(name);
-  return wantText(`${name}"${escapeValue(value)}${value.length < MOST ? '"' : ""}`);
+  if (typeof value !== "string" || AMBIGUOUS.test(value)) return conditionOfText(name);
+  return conditionOfText(`${name}"${escapeValue(value)}${value.length < MAX_CONDITIONS ? '"' : ""}`);
 }
 
 /** `["path","value"]` */
-function wantPair(key: PairTest["value"] | undefined, value: PairTest["value"] | undefined): Wanted {
+function conditionOfPair(key: PairTest["value"] | undefined, value: PairTest["value"] | undefined): BlockCondition {
   const name = typeof key === "string" ? `[${JSON.stringify(key)},` : ",";
-  if (typeof value !== "string") return wantText(name);
-  return wantText(`${name}"${escapeValue(value)}${value.length < MOST ? '"]' : ""}`);
+  if (typeof value !== "string") return conditionOfText(name);
+  return conditionOfText(`${name}"${escapeValue(value)}${value.length < MAX_CONDITIONS ? '"]' : ""}`);
 }
 
 /** A value that is an object or a number is compared as SQLite writes it. */
@@ -169,12 +174,12 @@ function isPlain(piece: string): boolean {
 // Which blocks can have runs that match a filter, according to their grams and bounds.
 
 /** The slices that are read for one text. */
-const MOST_SLICES = 6;
+const MAX_SLICES = 6;
 /** So few blocks are read as a whole; of more, the runs are read in the order of their start. */
 const FEW = 40;
 
 /** Where the runs are that can pass: a FROM clause, a condition, and their bound values, which go before all others. */
-export interface Source {
+export interface BlockSource {
   from: string;
   sql: string;
   values: string[];
@@ -183,7 +188,7 @@ export interface Source {
 }
 
 /** The runs that can pass the filter. */
-export function selectSource(sql: SqlStorage, wanted: Wanted, alias = "r"): Source {
+export function selectSource(sql: SqlStorage, wanted: BlockCondition, alias = "r"): BlockSource {
   const everywhere = { from: `runs ${alias}`, sql: "1", values: [], isSmall: false };
   if (!wanted) return everywhere;
   const { sealed, open } = blocksWith(sql, "has_grams");
@@ -200,8 +205,8 @@ export function selectSource(sql: SqlStorage, wanted: Wanted, alias = "r"): Sour
 /** The same runs, read block by block, and how many they are at most. */
 export function narrowByBlock(
   sql: SqlStorage,
-  { values, ...source }: Source,
-): { source: Source; blocks: number[]; runs: number } {
+  { values, ...source }: BlockSource,
+): { source: BlockSource; blocks: number[]; runs: number } {
   const all = () => Object.values(blocksWith(sql, "has_grams")).flat();
   const blocks = values[0] === undefined ? all() : (JSON.parse(values[0]) as number[]);
   return {
@@ -211,7 +216,7 @@ export function narrowByBlock(
   };
 }
 
-function selectPassing(sql: SqlStorage, wanted: Wanted, blocks: number[]): number[] {
+function selectPassing(sql: SqlStorage, wanted: BlockCondition, blocks: number[]): number[] {
   if (wanted === undefined || blocks.length === 0) return blocks;
   if ("text" in wanted) return havingText(sql, wanted.text, blocks);
   if ("bounded" in wanted) return withinBounds(sql, wanted.bounded, blocks);
@@ -230,7 +235,7 @@ function selectPassing(sql: SqlStorage, wanted: Wanted, blocks: number[]): numbe
 
 function havingText(sql: SqlStorage, text: string, blocks: number[]): number[] {
   // The slices with most grams are the most selective.
-  const slices = [...splitGrams(text)].sort(([, a], [, b]) => b.length - a.length).slice(0, MOST_SLICES);
+  const slices = [...splitGrams(text)].sort(([, a], [, b]) => b.length - a.length).slice(0, MAX_SLICES);
   let left = blocks;
   for (const [slice, bits] of slices) {
     if (left.length === 0) break;

@@ -3,8 +3,8 @@
  * NULL, so that `not` means what it says: a run without an end does not have `gt(latency, 5)`, and has `not(gt(latency, 5))`.
  */
 import type { Comparison, Field, PairKind, PairPart, SearchField } from "../../fields.ts";
-import { type Filter, isJsonObject, type Json, type PairTest, parseFilter } from "../../filter/filter.ts";
-import type { Literal } from "../../filter/syntax.ts";
+import { type TraceFilter, isJsonObject, type Json, type PairTest, parseFilter } from "../../filter/filter.ts";
+import type { FilterLiteral } from "../../filter/syntax.ts";
 import { isExactNumber } from "../../../lib/json.ts";
 import { toGlob, isPlainPattern, MAX_PATTERN_BYTES, patternPieces } from "../../filter/values.ts";
 import { OF_TRACES, numbersOfIds, OF_IDS } from "../store/ids.ts";
@@ -38,7 +38,7 @@ export interface Constants {
 }
 
 /** The condition on a row of `runs` under the given alias. */
-export function compileFilter(filter: Filter, alias: string, constants: Constants): Condition {
+export function compileFilter(filter: TraceFilter, alias: string, constants: Constants): Condition {
   const compiler = new Compiler(alias, constants);
   return { sql: compiler.compile(filter), values: compiler.values };
 }
@@ -54,7 +54,7 @@ class Compiler {
     private readonly constants: Constants,
   ) {}
 
-  compile(filter: Filter): string {
+  compile(filter: TraceFilter): string {
     switch (filter.op) {
       case "and":
       case "or":
@@ -88,7 +88,7 @@ class Compiler {
   }
 
   /** Only some runs are in the indexes of ids and of traces, so a test of the column would read all runs. */
-  private named(by: Id, ids: Literal[]): string {
+  private named(by: Id, ids: FilterLiteral[]): string {
     this.values.push(JSON.stringify(ids));
     return `(${this.alias}.n IN ${by === "id" ? OF_IDS : OF_TRACES})`;
   }
@@ -99,7 +99,7 @@ class Compiler {
     return `(${isThere} AND EXISTS (SELECT 1 FROM json_each(${this.alias}.tags) t WHERE t.value = ${this.bind(tag)}))`;
   }
 
-  private bind(value: Literal): string {
+  private bind(value: FilterLiteral): string {
     this.values.push(typeof value === "boolean" ? Number(value) : (value ?? ""));
     return "?";
   }
@@ -115,7 +115,7 @@ class Compiler {
     return `${this.alias}.${field}`;
   }
 
-  private test(column: string, operator: PairTest["operator"], value: Literal | Literal[]): string {
+  private test(column: string, operator: PairTest["operator"], value: FilterLiteral | FilterLiteral[]): string {
     if (Array.isArray(value))
       return `COALESCE(${column} IN (SELECT value FROM json_each(${this.bind(JSON.stringify(value))})), 0)`;
     if (operator === "like") return `COALESCE(${this.like(column, String(value))}, 0)`;
@@ -242,8 +242,12 @@ const TEXT_OF_MEMBER = `CASE WHEN m.type IN ('integer', 'real') THEN m.json -> m
   WHEN m.type IN ('true', 'false') THEN m.type WHEN m.type = 'null' THEN 'null' ELSE m.value END`;
 
 /** Keys and values are kept up to a length. A longer one is compared as far as it is kept. */
-function asKept(kind: PairKind, part: PairPart, value: Literal | Literal[]): Literal | Literal[] {
-  if (Array.isArray(value)) return value.map((item) => asKept(kind, part, item) as Literal);
+function asKept(
+  kind: PairKind,
+  part: PairPart,
+  value: FilterLiteral | FilterLiteral[],
+): FilterLiteral | FilterLiteral[] {
+  if (Array.isArray(value)) return value.map((item) => asKept(kind, part, item) as FilterLiteral);
   if (typeof value !== "string") return value;
   const isPayloadKind = kind === "input" || kind === "output";
   if (part === "key") return isPayloadKind ? clip(value, MAX_PATH) : value;
@@ -268,7 +272,7 @@ function joinBalanced(tests: string[], operator: string): string {
 const MAX_VALUES = 80;
 
 /** Whether a filter tests what a run was given or said. */
-function readsContent(filter: Filter): boolean {
+function readsContent(filter: TraceFilter): boolean {
   switch (filter.op) {
     case "and":
     case "or":

@@ -2,21 +2,25 @@
  * The runs with the greatest or the least figures. No index has them: the blocks are read by their bounds, the best one first, until no
  * other can have a better run.
  */
-import { compareFigures, compareRanked, type RankedRun, type Ranking } from "../../rpc.ts";
+import { compareFigures, compareRanked, type RankedRun, type RankRequest } from "../../rpc.ts";
 import type { RunSelection } from "../../rpc.ts";
 import type { PartitionIdentity } from "../../types.ts";
-import { narrowByBlock, type Source, selectSource } from "../blocks/candidates.ts";
+import { narrowByBlock, type BlockSource, selectSource } from "../blocks/candidates.ts";
 import { BOUNDED, readBounds } from "../blocks/blocks.ts";
 import { runsOfBlocks } from "../blocks/blocks.ts";
-import { readWanted } from "../blocks/candidates.ts";
+import { readBlockCondition } from "../blocks/candidates.ts";
 import { isReadByStart, type Statement } from "./read.ts";
 import { selectionCondition } from "./selection.ts";
 
 /** The blocks that one statement reads. */
 const AT_ONCE = 4;
 
-export function rankRuns(sql: SqlStorage, identity: PartitionIdentity, request: RunSelection & Ranking): RankedRun[] {
-  const source = selectSource(sql, readWanted(request));
+export function rankInPartition(
+  sql: SqlStorage,
+  identity: PartitionIdentity,
+  request: RunSelection & RankRequest,
+): RankedRun[] {
+  const source = selectSource(sql, readBlockCondition(request));
   const whole = selectRanked(sql, identity, request, source);
   // The traces that a tree filter allows are found by a query of their own: once, not for each part.
   const isWhole = request.treeFilter !== undefined || (!source.isSmall && !isReadByStart(sql, whole));
@@ -43,7 +47,7 @@ export function rankRuns(sql: SqlStorage, identity: PartitionIdentity, request: 
 function orderBlocks(
   sql: SqlStorage,
   blocks: number[],
-  { by, order, startTime = 0, endTime = Infinity }: RunSelection & Ranking,
+  { by, order, startTime = 0, endTime = Infinity }: RunSelection & RankRequest,
 ): { block: number; figure: number | null }[] {
   const unknown = order === "asc" ? -Infinity : Infinity;
   return readBounds(sql, blocks)
@@ -59,8 +63,8 @@ function orderBlocks(
 function selectRanked(
   sql: SqlStorage,
   identity: PartitionIdentity,
-  request: RunSelection & Ranking,
-  source: Source,
+  request: RunSelection & RankRequest,
+  source: BlockSource,
 ): Statement {
   const { by, order, after, limit } = request;
   const condition = selectionCondition(sql, identity, request);

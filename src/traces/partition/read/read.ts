@@ -1,20 +1,20 @@
 /** Reading runs: queries with filters. */
 import type { TraceTier } from "../../projects/table.ts";
-import type { LargeField, LargePayload, PartitionIdentity, QueriedRun, TreeRun } from "../../types.ts";
+import type { LargeField, LargePayload, PartitionIdentity, QueriedRun, TraceTreeRun } from "../../types.ts";
 import type { PayloadRow, RunRow } from "../store/tables.ts";
 import { type Condition, tierSql } from "./condition.ts";
 import { joinPayloads, payloadSql } from "../store/packs.ts";
 import type { QueryRequest, RunSelection } from "../../rpc.ts";
-import { narrowByBlock, type Source, selectSource, readWanted } from "../blocks/candidates.ts";
+import { narrowByBlock, type BlockSource, selectSource, readBlockCondition } from "../blocks/candidates.ts";
 import { selectionCondition } from "./selection.ts";
 import { OF_IDS, numbersOfTraces } from "../store/ids.ts";
 
 // A row of the tables as queries answer it.
 
-export type Row = RunRow & Partial<PayloadRow> & { trace_tier: TraceTier };
+export type QueriedRow = RunRow & Partial<PayloadRow> & { trace_tier: TraceTier };
 
 /** The run with these of its payloads. Of a payload in R2 it has the preview, and where the payload is. */
-export function queriedRun(row: Row, identity: PartitionIdentity, fields: LargeField[]): QueriedRun {
+export function queriedRun(row: QueriedRow, identity: PartitionIdentity, fields: LargeField[]): QueriedRun {
   const large = row.large ? (JSON.parse(row.large) as Partial<Record<LargeField, LargePayload>>) : {};
   const wanted = Object.fromEntries(Object.entries(large).filter(([field]) => fields.includes(field as LargeField)));
   const payload = (field: LargeField) => (large[field] || !fields.includes(field) ? null : (row[field] ?? null));
@@ -58,7 +58,7 @@ export function queriedRun(row: Row, identity: PartitionIdentity, fields: LargeF
   };
 }
 
-function readPreviews(row: Row, large: object): QueriedRun["previews"] {
+function readPreviews(row: QueriedRow, large: object): QueriedRun["previews"] {
   return Object.fromEntries(Object.keys(large).map((field) => [field, row[field as LargeField] ?? ""]));
 }
 
@@ -83,7 +83,7 @@ export function storedIds(sql: SqlStorage, ids: string[]): string[] {
 }
 
 interface Rows {
-  rows: Row[];
+  rows: QueriedRow[];
   bytes: number;
   /** Whether nothing more matches. */
   done: boolean;
@@ -95,7 +95,7 @@ interface Rows {
  */
 function collect(sql: SqlStorage, identity: PartitionIdentity, given: QueryRequest, newest: number): Rows {
   const request = { ...given, ...windowBehind(given) };
-  const source = selectSource(sql, readWanted(request));
+  const source = selectSource(sql, readBlockCondition(request));
   const keys = selectKeys(sql, identity, request, source);
   // To look for the edge reads as many rows of the index as the newest runs are: not for a run that is read by its id.
   const edge = source.isSmall || !isReadByStart(sql, keys) ? undefined : startAt(sql, request, newest);
@@ -145,7 +145,12 @@ export interface Statement {
 }
 
 /** The numbers of the runs, in order. One more than the answer may have says whether there are more. */
-function selectKeys(sql: SqlStorage, identity: PartitionIdentity, request: QueryRequest, source: Source): Statement {
+function selectKeys(
+  sql: SqlStorage,
+  identity: PartitionIdentity,
+  request: QueryRequest,
+  source: BlockSource,
+): Statement {
   const { order, after, limit } = request;
   const condition = selectionCondition(sql, identity, request);
   const behind = after ? `AND (r.start_time, r.id) ${order === "asc" ? ">" : "<"} (?, ?)` : "";
@@ -169,7 +174,7 @@ function readRows(
      FROM (${keys.text}) k CROSS JOIN runs r ON r.n = k.n ${joinPayloads()}`,
     traceTier,
     ...keys.values,
-  ) as unknown as Iterable<Row>;
+  ) as unknown as Iterable<QueriedRow>;
   const read: Rows = { rows: [], bytes: 0, done: true };
   for (const row of found) {
     if (read.rows.length === limit || read.bytes >= maxBytes) return { ...read, done: false };
@@ -189,7 +194,7 @@ function windowBehind({ order, after, startTime, endTime }: QueryRequest): Pick<
 
 // The runs of one trace without what they were given and gave.
 
-type TreeRow = Omit<TreeRun, "session_id" | "parent_run_ids"> & { parent_run_ids: string };
+type TreeRow = Omit<TraceTreeRun, "session_id" | "parent_run_ids"> & { parent_run_ids: string };
 
 /** The first runs, each after its parent, siblings by their begin. Reads `runs` only: the other columns and the payloads take most of the time. */
 export function traceTree(
@@ -197,7 +202,7 @@ export function traceTree(
   { projectId }: PartitionIdentity,
   traceId: string,
   limit: number,
-): TreeRun[] {
+): TraceTreeRun[] {
   const rows = sql.exec(
     `SELECT id, trace_id, parent_run_ids, dotted_order, name, run_type, start_time, end_time, status,
        first_token_time, total_tokens, total_cost

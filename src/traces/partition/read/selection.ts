@@ -3,7 +3,7 @@ import { compileFilter, type Condition, type Constants } from "./condition.ts";
 import { parseFilter } from "../../filter/filter.ts";
 import type { RunSelection } from "../../rpc.ts";
 import type { PartitionIdentity } from "../../types.ts";
-import { selectSource, wantFilter } from "../blocks/candidates.ts";
+import { selectSource, blockConditionOf } from "../blocks/candidates.ts";
 import { numbersOfTraces, OF_TRACES, OF_IDS } from "../store/ids.ts";
 import { CROSSING } from "../store/tables.ts";
 
@@ -39,7 +39,7 @@ export function selectionCondition(sql: SqlStorage, identity: PartitionIdentity,
   if (selection.traceFilter) {
     const filter = parseFilter(selection.traceFilter);
     const root = compileFilter(filter, "root", constants);
-    const source = selectSource(sql, wantFilter(filter), "root");
+    const source = selectSource(sql, blockConditionOf(filter), "root");
     const where = `root.is_root = 1 AND ${source.sql} AND ${root.sql}`;
     // Of many roots, each run looks for its own: most lists end long before the last run.
     const passes = source.isSmall
@@ -50,7 +50,7 @@ export function selectionCondition(sql: SqlStorage, identity: PartitionIdentity,
   if (selection.treeFilter) {
     const filter = parseFilter(selection.treeFilter);
     const any = compileFilter(filter, "tree", constants);
-    const source = selectSource(sql, wantFilter(filter), "tree");
+    const source = selectSource(sql, blockConditionOf(filter), "tree");
     const traces = `SELECT DISTINCT tree.trace_id AS id FROM ${source.from} WHERE ${source.sql} AND ${any.sql}`;
     const passes = source.isSmall ? `r.n IN ${numbersOfTraces(traces)}` : `r.trace_id IN (${traces})`;
     add(`(${passes} OR ${AMONG})`, ...source.values, ...any.values, JSON.stringify(selection.treeElsewhere ?? []));

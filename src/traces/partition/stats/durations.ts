@@ -80,7 +80,7 @@ function add(histogram: Histogram, ms: unknown): void {
 
 const STEPS = 20;
 /** The most different durations that a `DurationCounter` keeps as they are. */
-const MOST_EXACT = 2_000;
+const MAX_EXACT = 2_000;
 
 /** The step of a duration in microseconds. */
 export function toStep(micros: number): number {
@@ -114,7 +114,7 @@ export class DurationCounter {
   #counts: DurationCounts = new Map();
   #inSteps = false;
 
-  constructor(private readonly mostExact = MOST_EXACT) {}
+  constructor(private readonly mostExact = MAX_EXACT) {}
 
   add(micros: number, runs = 1): void {
     const own = this.#inSteps ? stepMicros(toStep(micros)) : micros;

@@ -23,7 +23,7 @@ export interface GroupKey {
 }
 
 /** The most characters of a name or a model by which statistics are grouped. */
-export const MOST_OF_KEY = 200;
+export const MAX_KEY_LENGTH = 200;
 
 export type Group = GroupKey & GroupSums;
 export type Groups = Map<string, Group>;
@@ -79,7 +79,7 @@ export function addRun(groups: Groups, row: SqlStorageValue[], formatKey: (key: 
     run_type,
     status,
     is_root,
-    model: model === null ? null : clip(String(model), MOST_OF_KEY),
+    model: model === null ? null : clip(String(model), MAX_KEY_LENGTH),
   };
   const group = findGroup(groups, formatKey(key), key);
   group.run_count++;

@@ -12,9 +12,9 @@ import {
   type Group,
   GROUPED,
   type GroupSums,
-  MOST_OF_KEY,
+  MAX_KEY_LENGTH,
 } from "./groups.ts";
-import { type Filter, parseFilter } from "../../filter/filter.ts";
+import { type TraceFilter, parseFilter } from "../../filter/filter.ts";
 import type { RunSelection } from "../../rpc.ts";
 import { clip } from "../../text.ts";
 import { blockSql, blocksWith, runsOfBlocks } from "../blocks/blocks.ts";
@@ -23,10 +23,10 @@ import { selectionCondition } from "../read/selection.ts";
 // The sums of sealed blocks, in the table `rollups`.
 
 /** A block of more groups has no sums: its runs are read instead. */
-const MOST_STORED_GROUPS = 128;
+const MAX_STORED_GROUPS = 128;
 
 /**
- * The hours that one sum of a block may be of. The fewest with which the block has no more than `MOST_GROUPS` are chosen: runs
+ * The hours that one sum of a block may be of. The fewest with which the block has no more than `MAX_GROUPS` are chosen: runs
  * that arrive in another order than they started have many hours in each block. Earlier versions read sums of one hour only.
  */
 export const WIDTHS = [1, 6, 24];
@@ -49,7 +49,7 @@ export function writeSums(sql: SqlStorage, block: number, byHour: Groups): numbe
   sql.exec("DELETE FROM rollups WHERE block = ?", block);
   for (const width of WIDTHS) {
     const groups = width === 1 ? byHour : widen(byHour, width * HOUR_MICROS);
-    if (groups.size > MOST_STORED_GROUPS) continue;
+    if (groups.size > MAX_STORED_GROUPS) continue;
     insertSums(sql, block, groups);
     return width;
   }
@@ -133,7 +133,7 @@ const parseSketches = (joined: string) => JSON.parse(`[${joined}]`) as Sketch[];
 /** The sums of one group. `hour` is its first microsecond. */
 type SumsOf = GroupSums & { hour: number | null; key: string | null };
 
-const MOST_GROUPS = 1_000;
+const MAX_GROUPS = 1_000;
 /** The columns by which sums are stored, and what is the same for the whole partition. */
 const SUMMED = new Set(["name", "run_type", "status", "is_root", "session_id"]);
 
@@ -148,7 +148,7 @@ export function isSummed({ startTime: _start, endTime: _end, ...selection }: Run
   return !filter || isFilterSummed(parseFilter(filter));
 }
 
-function isFilterSummed(filter: Filter): boolean {
+function isFilterSummed(filter: TraceFilter): boolean {
   if (filter.op === "and" || filter.op === "or") return filter.args.every(isFilterSummed);
   if (filter.op === "not") return isFilterSummed(filter.arg);
   if (filter.op === "in") return SUMMED.has(filter.field);
@@ -194,7 +194,7 @@ export function sumRuns(sql: SqlStorage, identity: PartitionIdentity, selection:
   return [...groups.values()]
     .map((group) => pickSums(group, by))
     .sort((a, b) => b.run_count - a.run_count)
-    .slice(0, MOST_GROUPS);
+    .slice(0, MAX_GROUPS);
 }
 
 interface Adding {
@@ -229,5 +229,5 @@ function pickSums(group: Group, by: SumsBy): SumsOf {
 
 function groupValue(key: GroupKey, column: SumsColumn): string | null {
   const value = key[column];
-  return value === null ? null : clip(value, MOST_OF_KEY);
+  return value === null ? null : clip(value, MAX_KEY_LENGTH);
 }

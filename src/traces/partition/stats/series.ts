@@ -1,19 +1,19 @@
 /** Figures of a partition's runs by time and by a property, in one pass over them each. */
 import type { RunSelection, SeriesRequest } from "../../rpc.ts";
-import type { Stats, PartitionSeries, PartitionIdentity } from "../../types.ts";
+import type { TraceStats, PartitionSeries, PartitionIdentity } from "../../types.ts";
 import { HOUR_MICROS } from "../../time.ts";
 import { selectSource } from "../blocks/candidates.ts";
-import { readWanted } from "../blocks/candidates.ts";
+import { readBlockCondition } from "../blocks/candidates.ts";
 import { stepSql } from "./durations.ts";
 import { clip } from "../../text.ts";
-import { type GroupSums, MOST_OF_KEY } from "./groups.ts";
+import { type GroupSums, MAX_KEY_LENGTH } from "./groups.ts";
 import { hasSums, isSummed, sumRuns } from "./rollups.ts";
 import { isSumsColumn, type SumsColumn } from "./rollups.ts";
 import { numbersOfTraces } from "../store/ids.ts";
 import { selectionCondition } from "../read/selection.ts";
 
 /** The most values of a property that one partition reports: those with the most runs. */
-const MOST_KEYS = 200;
+const MAX_KEYS = 200;
 const MODEL = "metadata ->> '$.ls_model_name'";
 /** The keys of the feedback of a run, and each with the half of the scale that a score is in, once. */
 const FEEDBACK = `SELECT json_group_array(DISTINCT k.value) FROM feedback f, json_each(json_array(
@@ -50,7 +50,7 @@ export function partitionSeries(
   const canSum = interval % HOUR_MICROS === 0 && isSummed(selection) && hasSums(sql);
   if (canSum && (by === undefined || isSumsColumn(by))) return summedSeries(sql, identity, selection, interval, by);
   const condition = selectionCondition(sql, identity, selection);
-  const source = selectSource(sql, readWanted(selection));
+  const source = selectSource(sql, readBlockCondition(selection));
   const where = `${source.sql} AND ${condition.sql}`;
   const values = [...source.values, ...condition.values];
   const grouped = (key: string, from: string, isText: boolean) =>
@@ -66,7 +66,7 @@ export function partitionSeries(
     by === "trace_model"
       ? joinFigures(sql.exec<Row>(traceModels(`${source.from} WHERE ${where}`), ...values), true)
       : grouped(COLUMNS[by].sql, `${source.from}${COLUMNS[by].join ?? ""}`, true);
-  return { times, keys: keys.sort((a, b) => b.run_count - a.run_count).slice(0, MOST_KEYS) };
+  return { times, keys: keys.sort((a, b) => b.run_count - a.run_count).slice(0, MAX_KEYS) };
 }
 
 /** The figures of the selected runs by each model of their traces. The runs of a trace are read once, also when many of them are selected. */
@@ -87,7 +87,7 @@ function summedSeries(
   interval: number,
   by: SumsColumn | undefined,
 ): PartitionSeries {
-  const times = new Map<number, Stats>();
+  const times = new Map<number, TraceStats>();
   for (const { hour, ...sums } of sumRuns(sql, identity, selection, { hour: true })) {
     const key = (hour ?? 0) - ((hour ?? 0) % interval);
     const stats = statsOfSums(key, sums);
@@ -97,11 +97,11 @@ function summedSeries(
   const keys = by ? sumRuns(sql, identity, selection, { column: by }) : [];
   return {
     times: [...times.values()],
-    keys: keys.flatMap(({ key, ...sums }) => (key === null ? [] : [statsOfSums(key, sums)])).slice(0, MOST_KEYS),
+    keys: keys.flatMap(({ key, ...sums }) => (key === null ? [] : [statsOfSums(key, sums)])).slice(0, MAX_KEYS),
   };
 }
 
-function statsOfSums(key: string | number, { latencies: durations, ...sums }: GroupSums): Stats {
+function statsOfSums(key: string | number, { latencies: durations, ...sums }: GroupSums): TraceStats {
   const ended = Object.values(durations).reduce((total, count) => total + count, 0);
   return {
     key,
@@ -129,12 +129,12 @@ interface Row extends Record<string, SqlStorageValue> {
 }
 
 /** Joins the rows of one key, one for each step. Runs without the property are left out. */
-function joinFigures(rows: Iterable<Row>, isText: boolean): Stats[] {
-  const found = new Map<string | number, Stats>();
+function joinFigures(rows: Iterable<Row>, isText: boolean): TraceStats[] {
+  const found = new Map<string | number, TraceStats>();
   for (const { key: whole, step, ...sums } of rows) {
     if (whole === null) continue;
-    const key = isText ? clip(String(whole), MOST_OF_KEY) : whole;
-    const durations: Stats["durations"] = step === null ? {} : { [step]: sums.run_count };
+    const key = isText ? clip(String(whole), MAX_KEY_LENGTH) : whole;
+    const durations: TraceStats["durations"] = step === null ? {} : { [step]: sums.run_count };
     const known = found.get(key);
     found.set(key, known ? addStats(known, { key, ...sums, durations }) : { key, ...sums, durations });
   }
@@ -142,7 +142,7 @@ function joinFigures(rows: Iterable<Row>, isText: boolean): Stats[] {
 }
 
 /** The statistics of the runs of both, under the key of the first. */
-export function addStats(a: Stats, b: Stats): Stats {
+export function addStats(a: TraceStats, b: TraceStats): TraceStats {
   return {
     key: a.key,
     run_count: a.run_count + b.run_count,
@@ -156,7 +156,7 @@ export function addStats(a: Stats, b: Stats): Stats {
   };
 }
 
-function addCounts(a: Stats["durations"], b: Stats["durations"]): Stats["durations"] {
+function addCounts(a: TraceStats["durations"], b: TraceStats["durations"]): TraceStats["durations"] {
   const sums = { ...a };
   for (const [step, runs] of Object.entries(b)) sums[Number(step)] = (sums[Number(step)] ?? 0) + runs;
   return sums;

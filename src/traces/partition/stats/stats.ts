@@ -12,7 +12,7 @@ import type {
 import { type LightFeedback, sumFeedback } from "../../review/feedback/sums.ts";
 import { LIGHT } from "../feedback.ts";
 import { numbersOfTraces, numbersOfId, OF_IDS } from "../store/ids.ts";
-import { selectSource, readWanted } from "../blocks/candidates.ts";
+import { selectSource, readBlockCondition } from "../blocks/candidates.ts";
 import { selectionCondition } from "../read/selection.ts";
 import { readCounts, DurationCounter, stepSql } from "./durations.ts";
 import { addRun, addSums, GROUPED, GROUPED_COLUMNS, type Groups, type GroupSums, NO_SUMS } from "./groups.ts";
@@ -34,7 +34,7 @@ type Figures = RunSums & Pick<PartitionStats, "latencies" | "first_tokens">;
 export function partitionStats(sql: SqlStorage, identity: PartitionIdentity, selection: RunSelection): PartitionStats {
   if (isSummed(selection) && hasSums(sql)) return summedStats(sql, identity, selection);
   const condition = selectionCondition(sql, identity, selection);
-  const source = selectSource(sql, readWanted(selection));
+  const source = selectSource(sql, readBlockCondition(selection));
   const where = `${source.sql} AND ${condition.sql}`;
   const values = [...source.values, ...condition.values];
   const newest = `SELECT ${GROUPED} FROM ${source.from} WHERE ${where} ORDER BY r.start_time DESC LIMIT ${FEW + 1}`;
@@ -136,9 +136,9 @@ export function readChildren(sql: SqlStorage, id: string): { direct: string[]; a
 // Statistics of the turns of threads: root runs that have a thread.
 
 /** The most ids of threads that one partition gives: 5 MB of the longest ids. */
-export const MOST_IDS = 10_000;
+export const MAX_IDS = 10_000;
 /** The most kinds of tokens, as in the sum of a run's descendants. */
-const MOST_KINDS = 100;
+const MAX_KINDS = 100;
 
 /** The statistics of no turns. */
 export const NO_THREAD_STATS: ThreadStats = {
@@ -153,7 +153,7 @@ export const NO_THREAD_STATS: ThreadStats = {
 export function threadStats(sql: SqlStorage, identity: PartitionIdentity, selection: RunSelection): ThreadStats {
   const turns = { ...selection, isRoot: true, hasThread: true };
   const condition = selectionCondition(sql, identity, turns);
-  const source = selectSource(sql, readWanted(turns));
+  const source = selectSource(sql, readBlockCondition(turns));
   const where = `${source.sql} AND ${condition.sql}`;
   const values = [...source.values, ...condition.values];
   const bounds = sql.exec<{ first_start_time: number | null; last_end_time: number | null }>(
@@ -161,13 +161,13 @@ export function threadStats(sql: SqlStorage, identity: PartitionIdentity, select
     ...values,
   );
   const threads = sql.exec<{ id: string }>(
-    `SELECT DISTINCT r.thread_id AS id FROM ${source.from} WHERE ${where} LIMIT ${MOST_IDS}`,
+    `SELECT DISTINCT r.thread_id AS id FROM ${source.from} WHERE ${where} LIMIT ${MAX_IDS}`,
     ...values,
   );
   const details = sql.exec<Pick<UsageDetail, keyof UsageDetail>>(
     `SELECT side.key AS side, kind.key AS kind, sum(kind.value) AS sum
      FROM ${source.from}, json_each(r.usage_details) side, json_each(side.value) kind
-     WHERE r.usage_details IS NOT NULL AND ${where} GROUP BY 1, 2 ORDER BY 3 DESC LIMIT ${4 * MOST_KINDS}`,
+     WHERE r.usage_details IS NOT NULL AND ${where} GROUP BY 1, 2 ORDER BY 3 DESC LIMIT ${4 * MAX_KINDS}`,
     ...values,
   );
   // Counted as durations are: exactly when there are few, and else in steps.
@@ -190,9 +190,9 @@ export function threadStats(sql: SqlStorage, identity: PartitionIdentity, select
 // The threads of a partition's runs.
 
 /** The most threads that one partition gives. */
-export const MOST_THREADS = 1_000;
+export const MAX_LISTED_THREADS = 1_000;
 /** The most different durations of one thread that are exact. */
-const MOST_EXACT = 200;
+const MAX_EXACT = 200;
 const ERROR_PREVIEW = 1_000;
 
 interface ThreadRow extends Record<string, SqlStorageValue> {
@@ -211,12 +211,12 @@ export function listThreads(sql: SqlStorage, identity: PartitionIdentity, select
     .exec<ThreadRow>(
       `SELECT r.thread_id, count(*) AS count, min(r.start_time) AS min_start_time, max(r.start_time) AS max_start_time,
        sum(COALESCE(r.total_tokens, 0)) AS total_tokens, sum(COALESCE(r.total_cost, 0)) AS total_cost
-       FROM runs r WHERE r.thread_id IS NOT NULL AND ${where} GROUP BY r.thread_id ORDER BY max_start_time DESC LIMIT ${MOST_THREADS}`,
+       FROM runs r WHERE r.thread_id IS NOT NULL AND ${where} GROUP BY r.thread_id ORDER BY max_start_time DESC LIMIT ${MAX_LISTED_THREADS}`,
       ...values,
     )
     .toArray();
   const readLatencies = (threadId: string) => {
-    const counter = new DurationCounter(MOST_EXACT);
+    const counter = new DurationCounter(MAX_EXACT);
     const turns = sql.exec<{ micros: number }>(
       `SELECT max(0, r.end_time - r.start_time) AS micros FROM runs r
        WHERE r.thread_id = ? AND r.end_time IS NOT NULL AND ${where}`,

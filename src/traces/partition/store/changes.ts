@@ -5,7 +5,7 @@
  * and its numbers must be above those that exports have noted.
  */
 import { OF_TRACES, OF_IDS } from "./ids.ts";
-import { addToCounts, readMeta, type Move, writeMeta } from "./meta.ts";
+import { addToCounts, readMeta, type RunMove, writeMeta } from "./meta.ts";
 import type { RunPosition } from "../../types.ts";
 import type { MovedRun } from "../../columns.ts";
 
@@ -54,14 +54,14 @@ export function firstInsertedAfter(sql: SqlStorage, change: number): number {
 /** As long as an export lasts. Numbers of changes are milliseconds (changes.ts). */
 const KEPT_MS = 72 * 3_600_000;
 /** The most moves that are kept, the newest. */
-const MOST = 2_000;
+const MAX_MOVES = 2_000;
 
 /** Notes moves, in the transaction of their change. */
-export function noteMoves(sql: SqlStorage, moves: Move[]): void {
+export function noteMoves(sql: SqlStorage, moves: RunMove[]): void {
   if (moves.length === 0) return;
   const since = Date.now() - KEPT_MS;
   const kept = [...(readMeta(sql, "moves") ?? []), ...moves].filter(({ change }) => change > since);
-  writeMeta(sql, "moves", kept.slice(-MOST));
+  writeMeta(sql, "moves", kept.slice(-MAX_MOVES));
 }
 
 /** Deletes moves of deleted runs, in the transaction of the deletion. */

@@ -2,10 +2,10 @@
 import type { TraceTier } from "../../projects/table.ts";
 import { dayBounds } from "../../time.ts";
 import type { PartitionIdentity, RunTimes, RunWrite } from "../../types.ts";
-import { EARLY, lookupIds, isClosed, MOST_SHARDS, findTraceId } from "../../locate.ts";
+import { EARLY, lookupIds, isClosed, MAX_SHARDS, findTraceId } from "../../locate.ts";
 import { numbersOfTraces, numbersOfId } from "./ids.ts";
 
-export interface Counts {
+export interface PartitionCounts {
   rows: number;
   bytes: number;
   /** start_time of the newest run, microseconds. */
@@ -15,7 +15,7 @@ export interface Counts {
 }
 
 /** A change of a run's start_time (moves.ts). */
-export interface Move {
+export interface RunMove {
   id: string;
   /** The start_time before. */
   from: number;
@@ -29,15 +29,15 @@ type Meta = {
   identity: Omit<PartitionIdentity, "shard"> & { shard?: number };
   /** How many shards the day has, as far as this one knows. Absent: one. */
   shards: number;
-  counts: Counts;
+  counts: PartitionCounts;
   /** Milliseconds: when the last write came, from which retention counts. */
   written: number;
   /** Runs whose start_time has changed lately, oldest first. */
-  moves: Move[];
+  moves: RunMove[];
   /** The highest number of a run at the last deletion. Absent: no run was deleted. */
   top: number;
   /** The counts that D1 has; while they differ from `counts`, the `trace_partitions` row is behind. */
-  registered: Counts;
+  registered: PartitionCounts;
   /** The partition is being destroyed. Absent: it is not. */
   ending: true;
   /** What has been counted of the runs up to this number. */
@@ -85,7 +85,7 @@ export function lastNumber(sql: SqlStorage): number {
  * Changes the counts in the transaction that writes or deletes runs, with the number of the change if it has one. The alarm writes
  * the counts to D1 later.
  */
-export function addToCounts(sql: SqlStorage, added: Omit<Counts, "changes">, change?: number): void {
+export function addToCounts(sql: SqlStorage, added: Omit<PartitionCounts, "changes">, change?: number): void {
   const counts = readMeta(sql, "counts") ?? { rows: 0, bytes: 0, lastStart: 0, changes: 0 };
   const changes = change ?? counts.changes;
   writeMeta(sql, "counts", {
@@ -111,7 +111,7 @@ export function noteWritten(sql: SqlStorage, dayEnd: number): void {
 /** A new trace goes to another shard when this one is larger, bytes. A partition holds at most 10 GB, and open traces grow. */
 const SHARD_BYTES = 6_000_000_000;
 /** Of one answer. The next write of these runs finds the others. */
-const MOST_EARLY = 10_000;
+const MAX_EARLY = 10_000;
 
 /** The number of shards that the day needs, now that a shard has this size. */
 export function shardsNeeded(
@@ -119,14 +119,14 @@ export function shardsNeeded(
   { shard, shards, bytes }: { shard: number; shards: number; bytes: number },
 ): number {
   const isFull = bytes > (Number(TRACE_SHARD_BYTES) || SHARD_BYTES);
-  return isFull && !isClosed(shard, shards) && shards < MOST_SHARDS ? shards * 2 : shards;
+  return isFull && !isClosed(shard, shards) && shards < MAX_SHARDS ? shards * 2 : shards;
 }
 
 /** Feedback of this shard on these runs that are not here: `EARLY` and its id. Their shard takes it (feedback/move.ts). */
 export function earlyFeedback(sql: SqlStorage, runIds: string[]): string[] {
   const rows = sql.exec<{ id: string }>(
     `SELECT f.id FROM feedback f WHERE f.run_id IN (SELECT value FROM json_each(?))
-       AND NOT EXISTS ${numbersOfId("f.run_id")} LIMIT ${MOST_EARLY}`,
+       AND NOT EXISTS ${numbersOfId("f.run_id")} LIMIT ${MAX_EARLY}`,
     JSON.stringify(runIds),
   );
   return rows.toArray().map(({ id }) => EARLY + id);
@@ -150,7 +150,7 @@ export function findHeldIds(sql: SqlStorage, ids: string[], traces: string[]): s
 }
 
 /** The writes of what this shard holds. */
-export function heldWrites(sql: SqlStorage, writes: RunWrite[]): RunWrite[] {
+export function writesOfHeldRuns(sql: SqlStorage, writes: RunWrite[]): RunWrite[] {
   const traces = writes.map(findTraceId).filter((id) => id !== undefined);
   const held = new Set(findHeldIds(sql, [...new Set(writes.flatMap(lookupIds))], [...new Set(traces)]));
   return writes.filter((write) => lookupIds(write).some((id) => held.has(id)));

@@ -3,7 +3,7 @@ import { firstInPackSql, PACKED_COLUMNS, packSql, SLOTS, slotColumn, slotSql } f
 import { PAYLOAD_COLUMNS, type PayloadRow } from "./tables.ts";
 
 /** A run with more payload text has a row of its own, characters. A row holds at most 2 MB. */
-const MOST_PACKED = 8_192;
+const MAX_PACKED = 8_192;
 
 type Numbered = PayloadRow & { n: number };
 
@@ -73,5 +73,5 @@ function upsertStatement(slots: number[]): string {
 /** Rows with objects in R2 are in `payloads`, where the deletion of objects finds them among few others (blobs.ts). */
 function hasOwnRow(row: PayloadRow): boolean {
   if (row.large !== null || row.attachments !== null) return true;
-  return PACKED_COLUMNS.reduce((size, column) => size + (row[column]?.length ?? 0), 0) > MOST_PACKED;
+  return PACKED_COLUMNS.reduce((size, column) => size + (row[column]?.length ?? 0), 0) > MAX_PACKED;
 }

@@ -220,7 +220,7 @@ function mergeAttachments(stored: string | null, added: { name: string }[]): str
 
 /** What follows from the other fields: place, status, thread, own tokens and costs, size. */
 function derive(row: WholeRow, prices: PriceTable): void {
-  derivePlace(row);
+  deriveTreePosition(row);
   row.status = row.error !== null ? "error" : row.end_time === null ? "pending" : "success";
   const metadata = row.metadata === null ? {} : (JSON.parse(row.metadata) as Record<string, unknown>);
   row.thread_id = readThreadId(metadata);
@@ -253,7 +253,7 @@ export function setTotals(row: RunRow, usage: Usage | undefined): void {
  * The ancestors, from the dotted_order that the sender gave. Without one, as much as is known: place.ts completes it
  * when the parent is there.
  */
-function derivePlace(row: WholeRow): void {
+function deriveTreePosition(row: WholeRow): void {
   const segments = row.placed === 1 ? parseDotted(row.dotted_order) : undefined;
   if (segments) {
     row.trace_id = segments[0]?.id ?? row.id;

@@ -3,30 +3,30 @@ import { joinPayloads, payloadSql } from "../store/packs.ts";
 import { dayBounds } from "../../time.ts";
 import { addRun, GROUPED, GROUPED_COLUMNS, type Groups } from "../stats/groups.ts";
 import { writeSums } from "../stats/rollups.ts";
-import { runsOfBlocks, sealable } from "../blocks/blocks.ts";
+import { runsOfBlocks, closable } from "../blocks/blocks.ts";
 import { writeBounds } from "../blocks/blocks.ts";
 import { MARKED, markValue, PAYLOAD_TEXTS, RUN_TEXTS } from "../blocks/grams.ts";
 import { GramSet, SLICE_ROWS, SLICES } from "../blocks/grams.ts";
 
 /** A block with more text has no grams, characters: nearly every gram would be among them, and hashing takes too long. */
-const MOST_TEXT = 16 * 1024 * 1024;
+const MAX_TEXT = 16 * 1024 * 1024;
 
 const TEXTS = [...RUN_TEXTS.map((column) => `r.${column}`), ...PAYLOAD_TEXTS.map((column) => payloadSql(column))];
 const COLUMNS = [GROUPED, ...MARKED.map((column) => `r.${column}`), ...TEXTS].join(", ");
 
 const HOUR_MS = 3_600_000;
 
-const sealTime = (day: string) => dayBounds(day).end / 1000 + HOUR_MS;
+const closeTime = (day: string) => dayBounds(day).end / 1000 + HOUR_MS;
 
 /** Whether few runs of the day come any more. */
-export const isDayOver = (day: string): boolean => Date.now() >= sealTime(day);
+export const isDayOver = (day: string): boolean => Date.now() >= closeTime(day);
 
 /** When full blocks with many pending runs are to be sealed, milliseconds. Infinity when there are none. */
-export const nextSeal = (sql: SqlStorage, day: string): number =>
-  !isDayOver(day) && sealable(sql, true).length > 0 ? sealTime(day) : Infinity;
+export const nextClose = (sql: SqlStorage, day: string): number =>
+  !isDayOver(day) && closable(sql, true).length > 0 ? closeTime(day) : Infinity;
 
 /** The most blocks that one alarm seals. A block takes about 20 ms. */
-const SEALED_AT_ONCE = 100;
+const CLOSED_AT_ONCE = 100;
 
 const grams = new GramSet();
 
@@ -34,25 +34,25 @@ const grams = new GramSet();
  * Seals blocks one by one, and lets others have their turn between two. `isHeld` is false when the partition was destroyed
  * in the meantime. True when none is left.
  */
-export async function sealSome(
+export async function closeSome(
   storage: DurableObjectStorage,
   isOver: boolean,
   isHeld: () => boolean,
 ): Promise<boolean> {
-  const blocks = sealable(storage.sql, isOver);
-  for (const block of blocks.slice(0, SEALED_AT_ONCE)) {
+  const blocks = closable(storage.sql, isOver);
+  for (const block of blocks.slice(0, CLOSED_AT_ONCE)) {
     if (!isHeld()) return true;
-    storage.transactionSync(() => sealBlock(storage.sql, block));
+    storage.transactionSync(() => closeBlock(storage.sql, block));
     // What one transaction wrote must have left before the next one, or memory fills with it.
     await storage.sync();
   }
-  return blocks.length <= SEALED_AT_ONCE;
+  return blocks.length <= CLOSED_AT_ONCE;
 }
 
 /** Seals a block. To be called inside a transaction. */
-export function sealBlock(sql: SqlStorage, block: number): void {
+export function closeBlock(sql: SqlStorage, block: number): void {
   const groups: Groups = new Map();
-  let [room, runs] = [MOST_TEXT, 0];
+  let [room, runs] = [MAX_TEXT, 0];
   grams.clear();
   const rows = sql.exec(`SELECT ${COLUMNS} FROM ${runsOfBlocks()} ${joinPayloads()}`, JSON.stringify([block]));
   for (const row of rows.raw()) {

@@ -17,7 +17,7 @@ import { weighWrite } from "../../limits.ts";
 
 // Completing the place of runs that came without a dotted_order, once their parents are known.
 
-interface Placed extends Record<string, SqlStorageValue> {
+interface PlacedRow extends Record<string, SqlStorageValue> {
   id: string;
   trace_id: string;
   parent_run_id: string | null;
@@ -32,13 +32,13 @@ const COLUMNS = "id, trace_id, parent_run_id, parent_run_ids, dotted_order, star
  * Derives trace_id, dotted_order and ancestors of the given runs and of those below them, level by level.
  * Gives the traces whose runs moved.
  */
-export function placeDerived(sql: SqlStorage, ids: string[]): string[] {
+export function placeDerivedRuns(sql: SqlStorage, ids: string[]): string[] {
   const moved = new Set<string>();
   let keys = ids;
   while (keys.length > 0) {
     const list = JSON.stringify(keys);
     const derived = sql
-      .exec<Placed>(
+      .exec<PlacedRow>(
         `SELECT ${COLUMNS} FROM runs WHERE placed = 0 AND parent_run_id IN (SELECT value FROM json_each(?))
          UNION SELECT ${COLUMNS} FROM runs WHERE placed = 0 AND n IN ${OF_IDS}`,
         list,
@@ -52,10 +52,10 @@ export function placeDerived(sql: SqlStorage, ids: string[]): string[] {
 }
 
 /** One pass; gives the runs that changed, whose own children may now have to change. */
-function placeBelowParents(sql: SqlStorage, derived: Placed[]): string[] {
+function placeBelowParents(sql: SqlStorage, derived: PlacedRow[]): string[] {
   if (derived.length === 0) return [];
   const parentIds = JSON.stringify([...new Set(derived.map((row) => row.parent_run_id))]);
-  const parents = sql.exec<Placed>(`SELECT ${COLUMNS} FROM runs WHERE n IN ${OF_IDS}`, parentIds);
+  const parents = sql.exec<PlacedRow>(`SELECT ${COLUMNS} FROM runs WHERE n IN ${OF_IDS}`, parentIds);
   const byId = new Map(parents.toArray().map((row) => [row.id, row]));
   const changed: string[] = [];
   for (const row of derived) {
@@ -96,7 +96,7 @@ const TOTALS = new Set<keyof WholeRow>([
 /** The most bytes of the stored rows that one transaction loads. */
 const STORED_BYTES = 16 * 1024 * 1024;
 /** The most bytes of a run in two rows (limits.ts). `runs.bytes` also counts R2. */
-const MOST_OF_RUN = 4_000_000;
+const MAX_RUN_BYTES = 4_000_000;
 
 /** Groups writes for `applyWrites`. A batch of small patches can refer to runs that together do not fit in memory. */
 export function* groupWrites(sql: SqlStorage, writes: RunWrite[]): Generator<RunWrite[]> {
@@ -104,7 +104,7 @@ export function* groupWrites(sql: SqlStorage, writes: RunWrite[]): Generator<Run
     `SELECT id, bytes FROM runs WHERE n IN ${OF_IDS}`,
     JSON.stringify(writes.map(({ id }) => id)),
   );
-  const sizes = new Map(stored.toArray().map(({ id, bytes }) => [id, Math.min(bytes, MOST_OF_RUN)]));
+  const sizes = new Map(stored.toArray().map(({ id, bytes }) => [id, Math.min(bytes, MAX_RUN_BYTES)]));
   let group: RunWrite[] = [];
   let size = 0;
   for (const write of writes) {
@@ -155,7 +155,7 @@ export function applyWrites(sql: SqlStorage, prefix: string, day: Day, writes: R
   );
   const changedIds = changed.map(({ id }) => id);
   const traces = [...new Set(changed.map(({ trace_id }) => trace_id))];
-  const moved = placeDerived(sql, changedIds);
+  const moved = placeDerivedRuns(sql, changedIds);
   const summed = sumTotals(sql, [...new Set([...traces, ...moved])], prices);
   numberRuns(sql, change, "trace", moved);
   const isWritten = new Set(changedIds);
@@ -234,8 +234,8 @@ interface Waiting {
 /** Milliseconds that writes gather. */
 const GATHER_MS = 100;
 /** The most waiting runs, and the most weight of them (`weighWrite`). */
-const MOST = 100;
-const MOST_WEIGHT = 4 * 1024 * 1024;
+const MAX_WAITING = 100;
+const MAX_WEIGHT = 4 * 1024 * 1024;
 
 export class Gather {
   #waiting: Waiting[] = [];
@@ -251,7 +251,7 @@ export class Gather {
     const applied = new Promise<void>((done, failed) => this.#waiting.push({ writes, done, failed }));
     this.#runs += writes.length;
     for (const write of writes) this.#weight += weighWrite(write);
-    if (this.#runs >= MOST || this.#weight >= MOST_WEIGHT) this.flush();
+    if (this.#runs >= MAX_WAITING || this.#weight >= MAX_WEIGHT) this.flush();
     else this.#timer ??= setTimeout(() => this.flush(), GATHER_MS);
     return applied;
   }

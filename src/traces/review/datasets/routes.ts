@@ -1,5 +1,5 @@
 /** Versions and splits of a dataset. */
-import { Id, Time, pagingQuery, Message, Uuid } from "../../../http/shapes.ts";
+import { Id, Time, pagingQuery, ResultMessage, Uuid } from "../../../http/shapes.ts";
 import { type Context, Hono } from "hono";
 import * as v from "valibot";
 import { database } from "../../../db/client.ts";
@@ -240,7 +240,7 @@ export const datasets = new Hono<App>()
   )
   .delete(
     "/datasets/:dataset_id",
-    datasetDoc("Delete a dataset with its examples", Message),
+    datasetDoc("Delete a dataset with its examples", ResultMessage),
     param(DatasetId),
     async (c) => {
       const row = await existingDataset(c, c.req.valid("param").dataset_id);

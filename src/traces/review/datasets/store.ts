@@ -88,7 +88,7 @@ export async function findDataset(db: Database, workspaceId: string, id: string)
   return db.select().from(datasets).where(isDataset(workspaceId, id)).get();
 }
 
-interface DatasetsWanted {
+interface DatasetQuery {
   id?: string[];
   name?: string;
   name_contains?: string;
@@ -99,7 +99,7 @@ interface DatasetsWanted {
 }
 
 /** Oldest first. */
-export async function listDatasets(db: Database, workspaceId: string, wanted: DatasetsWanted): Promise<DatasetRow[]> {
+export async function listDatasets(db: Database, workspaceId: string, wanted: DatasetQuery): Promise<DatasetRow[]> {
   const { id, name, name_contains, data_type, metadata } = wanted;
   return db
     .select()

@@ -1,17 +1,17 @@
 /** Bodies and attachments of examples in R2, by content hash. All objects of a dataset have one prefix. */
-import type { Blobs as StoredBlobs } from "../../../access/encryption/blobs.ts";
+import type { SealedBlobs as StoredBlobs } from "../../../access/encryption/blobs.ts";
 import type { Ring } from "../../../access/encryption/ring.ts";
 import { Problem } from "../../../lib/problem.ts";
 import { CONNECTIONS, inParallel } from "../../../lib/parallel.ts";
-import { type Blob, putBlob } from "../../ingest/payloads.ts";
+import { type PayloadBlob, putBlob } from "../../ingest/payloads.ts";
 import type { ExampleAttachment } from "../datasets/table.ts";
 import { BODY_BYTES, INLINE_BYTES, INLINE_TOTAL_BYTES } from "./schema.ts";
 import { decodeJson } from "../../../lib/json.ts";
-import { findBreach, findSchemaFault } from "../../../lib/json-schema.ts";
+import { findSchemaBreach, findSchemaFault } from "../../../lib/json-schema.ts";
 import type { DatasetRow } from "../datasets/store.ts";
 
 /** A body as its row holds it: JSON text, or the hash of the text in R2. */
-export interface PlacedBody {
+export interface StoredBody {
   text: string | null;
   hash: string | null;
 }
@@ -31,8 +31,8 @@ export function blobKey(row: { workspaceId: string; datasetId: string }, hash: s
 }
 
 /** Collects what a request stores in R2. `store` writes it, and must be called before the rows are written. */
-export class Blobs {
-  readonly #waiting = new Map<string, Blob>();
+export class ExampleBlobs {
+  readonly #waiting = new Map<string, PayloadBlob>();
   #inline = 0;
 
   /** In a workspace that encrypts, all bodies are in R2, where they are sealed (encryption/blobs.ts). */
@@ -42,7 +42,7 @@ export class Blobs {
   ) {}
 
   /** @throws Problem 413 when the body is too large, or too many small ones are in one request. */
-  addBody(json: Uint8Array): PlacedBody {
+  addBody(json: Uint8Array): StoredBody {
     if (json.byteLength > BODY_BYTES) {
       throw new Problem(413, `inputs and outputs of an example hold at most ${BODY_BYTES} bytes each.`);
     }
@@ -87,10 +87,10 @@ export async function deleteBlobs(bucket: R2Bucket, prefix: string): Promise<voi
 // Holds the bodies of examples to the schemas of their dataset.
 
 /** What checks the bodies of an example. Each is JSON; one that is left out is not checked. */
-export type Enforce = (id: string, bodies: { inputs?: Uint8Array; outputs?: Uint8Array }) => void;
+export type SchemaCheck = (id: string, bodies: { inputs?: Uint8Array; outputs?: Uint8Array }) => void;
 
 /** @throws Problem 422 (from what it gives) that names the body, the place in it, and the rule */
-export function enforceSchemas({ inputsSchema, outputsSchema }: DatasetRow): Enforce {
+export function enforceSchemas({ inputsSchema, outputsSchema }: DatasetRow): SchemaCheck {
   // A version before stored schemas that cannot be enforced.
   const schemas = Object.entries({ inputs: inputsSchema, outputs: outputsSchema }).filter(
     ([, schema]) => schema && findSchemaFault(schema) === undefined,
@@ -98,7 +98,7 @@ export function enforceSchemas({ inputsSchema, outputsSchema }: DatasetRow): Enf
   return (id, bodies) => {
     for (const [name, schema] of schemas) {
       const json = bodies[name];
-      const found = json && findBreach(schema, decodeJson(json));
+      const found = json && findSchemaBreach(schema, decodeJson(json));
       if (!found) continue;
       const at = [name, found.path].filter((part) => part !== "").join(".");
       throw new Problem(422, `Invalid example ${id}: ${at} ${found.rule}, by the dataset's ${name}_schema_definition.`);

@@ -3,12 +3,12 @@ import { decodeJson, isObject, NESTING, nestsDeeper } from "../../../lib/json.ts
 import { Problem } from "../../../lib/problem.ts";
 import { isUuid } from "../../../lib/uuid.ts";
 import { parse } from "../../../http/validate.ts";
-import type { Part } from "../../ingest/multipart.ts";
+import type { MultipartPart } from "../../ingest/multipart.ts";
 import type { NewAttachment } from "./bodies.ts";
 import { EXAMPLES, HEADS_BYTES } from "./schema.ts";
 import { AttachmentOperations, ExampleHead } from "./schema.ts";
 
-export interface GivenExample {
+export interface ExampleInput {
   id: string;
   head: ExampleHead;
   /** JSON texts of objects, as they were sent. */
@@ -24,14 +24,14 @@ const NAME_BYTES = 500;
 const MEDIA_TYPE = /^[\w!#$&^.+-]{1,100}\/[\w!#$&^.+-]{1,100}$/;
 
 /** Collects the parts of a multipart request. The parts of an example come in any order. */
-export class GivenParts {
-  readonly #byId = new Map<string, GivenExample & { hasHead: boolean }>();
+export class ExampleParts {
+  readonly #byId = new Map<string, ExampleInput & { hasHead: boolean }>();
   /** The bytes that are held. */
   bytes = 0;
   #heads = 0;
 
   /** @throws Problem 422 that names the part. */
-  add({ name, type, data }: Part): void {
+  add({ name, type, data }: MultipartPart): void {
     const [, id = "", field = ""] = /^([^.]*)\.?([\s\S]*)$/.exec(name) ?? [];
     if (!isUuid(id)) throw new Problem(422, "Invalid part: its name must be the id of an example, or begin with <id>.");
     const at = `part ${id.toLowerCase()}${field && `.${field.slice(0, 60)}`}`;
@@ -70,7 +70,7 @@ export class GivenParts {
   }
 
   /** @throws Problem 422 when an example has no part of its own, or there is none. */
-  examples(): GivenExample[] {
+  examples(): ExampleInput[] {
     const all = [...this.#byId.values()];
     if (all.length === 0) throw new Problem(422, "Invalid body: it holds no example.");
     const headless = all.find(({ hasHead }) => !hasHead);
@@ -78,7 +78,7 @@ export class GivenParts {
     return all;
   }
 
-  #of(id: string): GivenExample & { hasHead: boolean } {
+  #of(id: string): ExampleInput & { hasHead: boolean } {
     const known = this.#byId.get(id);
     if (known) return known;
     if (this.#byId.size === EXAMPLES) throw new Problem(413, `More than ${EXAMPLES} examples. Send fewer at a time.`);
@@ -100,10 +100,10 @@ function parseObject(json: Uint8Array, at: string): Record<string, unknown> {
 }
 
 /** An example of a JSON request. */
-export function givenExample(
+export function readExampleInput(
   id: string,
   body: ExampleHead & { inputs?: object; outputs?: object; attachments_operations?: AttachmentOperations },
-): GivenExample {
+): ExampleInput {
   const { inputs, outputs, attachments_operations: operations, ...head } = body;
   return {
     id,

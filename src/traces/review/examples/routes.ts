@@ -1,24 +1,31 @@
 /** Examples over JSON: `/examples`. */
 import * as v from "valibot";
-import { Count, Id, Message, Time } from "../../../http/shapes.ts";
+import { Count, Id, ResultMessage, Time } from "../../../http/shapes.ts";
 import { type Context, Hono } from "hono";
 import { audit } from "../../../access/audit/record.ts";
 import { database } from "../../../db/client.ts";
-import { boundAnswer } from "../../../lib/bytes.ts";
+import { limitResponse } from "../../../lib/bytes.ts";
 import { createDoc, NOTHING } from "../../../http/route.ts";
 import { serverAddress, type App } from "../../../http/context.ts";
 import { Problem } from "../../../lib/problem.ts";
 import { body, param, query } from "../../../http/validate.ts";
 import { idempotentId } from "../../../http/idempotent-id.ts";
 import { existingDataset, resolveVersion, type DatasetRow } from "../datasets/store.ts";
-import { Example, exampleAnswer, examplesAnswer, chooseFields } from "./row.ts";
-import { givenExample, type GivenExample, GivenParts } from "./input.ts";
+import { Example, exampleResponse, examplesResponse, chooseFields } from "./row.ts";
+import { readExampleInput, type ExampleInput, ExampleParts } from "./input.ts";
 import * as schema from "./schema.ts";
 import { ChangeMetadata, DatasetId, EraseExamples, ExampleOfDataset } from "./schema.ts";
 import { checkSources } from "./source.ts";
 import { countMatching, type ExampleRow, findExamples, listExamples, measureExamples, knownIds } from "./store.ts";
-import { createExamples, removeExamples, updateExamples, type Written, changeMetadata, eraseForGood } from "./write.ts";
-import { decodedBody, WHOLE_BYTES, withClaim } from "../../ingest/body.ts";
+import {
+  createExamples,
+  removeExamples,
+  updateExamples,
+  type WrittenVersion,
+  changeMetadata,
+  eraseForGood,
+} from "./write.ts";
+import { decodedBody, WHOLE_BYTES, withReservation } from "../../ingest/body.ts";
 import { readBoundary, readParts } from "../../ingest/multipart.ts";
 
 const doc = createDoc("Examples");
@@ -37,10 +44,10 @@ export const examples = new Hono<App>()
     const db = database(c.env.DB);
     if (given.dataset) await existingDataset(c, given.dataset);
     if (wanted.limit > USUAL) {
-      await boundAnswer(wanted.limit, () => measureExamples(db, workspaceId, wanted));
+      await limitResponse(wanted.limit, () => measureExamples(db, workspaceId, wanted));
     }
     const rows = await listExamples(db, workspaceId, wanted);
-    return examplesAnswer(c.env, serverAddress(c), rows, chooseFields(select));
+    return examplesResponse(c.env, serverAddress(c), rows, chooseFields(select));
   })
   .get("/examples/count", doc("Count examples of a dataset", Count), query(schema.CountExamples), async (c) => {
     const { as_of, ...given } = c.req.valid("query");
@@ -57,26 +64,26 @@ export const examples = new Hono<App>()
       const { as_of, dataset } = c.req.valid("query");
       const { example_id } = c.req.valid("param");
       const asOf = await versionTime(c, as_of, dataset);
-      return exampleAnswer(c.env, serverAddress(c), await existingExample(c, example_id, asOf));
+      return exampleResponse(c.env, serverAddress(c), await existingExample(c, example_id, asOf));
     },
   )
   .post("/examples", doc("Create an example", Example), body(schema.CreateExample), async (c) => {
     const { id = idempotentId(c), dataset_id, ...given } = c.req.valid("json");
-    const parts = [givenExample(id, given)];
+    const parts = [readExampleInput(id, given)];
     checkSources(c.get("principal"), parts);
-    return oneAnswer(c, await createExamples(c.env, await existingDataset(c, dataset_id), parts));
+    return writtenExampleResponse(c, await createExamples(c.env, await existingDataset(c, dataset_id), parts));
   })
   .post("/examples/bulk", doc("Create examples", v.array(Example)), body(schema.CreateExamples), async (c) => {
     const given = c.req.valid("json");
     const groups = [...Map.groupBy(given, ({ dataset_id }) => dataset_id)];
     const [[datasetId, group] = ["", []], ...others] = groups;
     if (others.length > 0) throw new Problem(422, "Invalid body: all examples must be of one dataset.");
-    const parts = group.map(({ id, ...rest }, n) => givenExample(id ?? idempotentId(c, String(n)), rest));
+    const parts = group.map(({ id, ...rest }, n) => readExampleInput(id ?? idempotentId(c, String(n)), rest));
     checkSources(c.get("principal"), parts);
-    return manyAnswer(c, await createExamples(c.env, await existingDataset(c, datasetId), parts));
+    return writtenExamplesResponse(c, await createExamples(c.env, await existingDataset(c, datasetId), parts));
   })
   .patch("/examples/bulk", doc("Change examples", Changed), body(schema.UpdateExamples), async (c) => {
-    const given = c.req.valid("json").map(({ id, ...rest }) => givenExample(id, rest));
+    const given = c.req.valid("json").map(({ id, ...rest }) => readExampleInput(id, rest));
     checkSources(c.get("principal"), given);
     const first = await existingExample(c, given[0]?.id ?? "");
     const { ids } = await updateExamples(c.env, await existingDataset(c, first.datasetId), given);
@@ -90,18 +97,18 @@ export const examples = new Hono<App>()
     async (c) => {
       const { id, datasetId } = await existingExample(c, c.req.valid("param").example_id);
       const dataset = await existingDataset(c, datasetId);
-      const parts = [givenExample(id, c.req.valid("json"))];
+      const parts = [readExampleInput(id, c.req.valid("json"))];
       checkSources(c.get("principal"), parts);
-      return oneAnswer(c, await updateExamples(c.env, dataset, parts));
+      return writtenExampleResponse(c, await updateExamples(c.env, dataset, parts));
     },
   )
-  .delete("/examples/:example_id", doc("Delete an example", Message), param(schema.ExampleId), async (c) => {
+  .delete("/examples/:example_id", doc("Delete an example", ResultMessage), param(schema.ExampleId), async (c) => {
     const { id } = await existingExample(c, c.req.valid("param").example_id);
     await audit(c, { action: "example.deleted", targetId: id });
     await removeExamples(c.env, c.get("principal").workspaceId, [id]);
     return c.json({ message: "Example deleted" });
   })
-  .delete("/examples", doc("Delete examples", Message), query(schema.DeleteExamples), async (c) => {
+  .delete("/examples", doc("Delete examples", ResultMessage), query(schema.DeleteExamples), async (c) => {
     const { example_ids } = c.req.valid("query");
     const detail = { examples: example_ids.length, example_ids: example_ids.slice(0, 100) };
     await audit(c, { action: "example.deleted", targetId: example_ids[0] ?? "", detail });
@@ -119,20 +126,20 @@ async function existingExample(c: Context<App>, id: string, asOf?: number): Prom
   return row;
 }
 
-async function writtenRows(c: Context<App>, { ids, asOf }: Written): Promise<ExampleRow[]> {
+async function writtenRows(c: Context<App>, { ids, asOf }: WrittenVersion): Promise<ExampleRow[]> {
   const rows = await findExamples(database(c.env.DB), c.get("principal").workspaceId, ids, asOf);
   const byId = new Map(rows.map((row) => [row.id, row]));
   return ids.flatMap((id) => byId.get(id) ?? []);
 }
 
-async function oneAnswer(c: Context<App>, written: Written): Promise<Response> {
+async function writtenExampleResponse(c: Context<App>, written: WrittenVersion): Promise<Response> {
   const [row] = await writtenRows(c, written);
   if (!row) throw new Problem(404, "Example not found.");
-  return exampleAnswer(c.env, serverAddress(c), row);
+  return exampleResponse(c.env, serverAddress(c), row);
 }
 
-async function manyAnswer(c: Context<App>, written: Written): Promise<Response> {
-  return examplesAnswer(c.env, serverAddress(c), await writtenRows(c, written));
+async function writtenExamplesResponse(c: Context<App>, written: WrittenVersion): Promise<Response> {
+  return examplesResponse(c.env, serverAddress(c), await writtenRows(c, written));
 }
 
 // Examples as the current SDKs send them: multipart/form-data, and changes of many examples' metadata.
@@ -149,7 +156,7 @@ const WrittenExamples = v.object({ count: Count, example_ids: v.array(Id), as_of
 export const platformExamples = new Hono<App>()
   .post(
     "/datasets/examples/delete",
-    platformDoc("Delete examples, from all versions too", Message),
+    platformDoc("Delete examples, from all versions too", ResultMessage),
     body(EraseExamples),
     async (c) => {
       const { example_ids, hard_delete = false } = c.req.valid("json");
@@ -205,14 +212,14 @@ export const platformExamples = new Hono<App>()
     (c) => withParts(c, c.req.valid("param").dataset_id, updateExamples),
   );
 
-type Write = (env: Env, dataset: DatasetRow, given: GivenExample[]) => Promise<Written>;
+type Write = (env: Env, dataset: DatasetRow, given: ExampleInput[]) => Promise<WrittenVersion>;
 
 /** Reads the parts within the memory budget of ingest, and writes their examples. */
 async function withParts(c: Context<App>, datasetId: string, write: Write): Promise<Response> {
   const dataset = await existingDataset(c, datasetId);
-  return withClaim(c, async (claim) => {
+  return withReservation(c, async (claim) => {
     const boundary = readBoundary(c.req.header("content-type") ?? null);
-    const parts = new GivenParts();
+    const parts = new ExampleParts();
     const body = decodedBody(c.req.raw, WHOLE_BYTES);
     await readParts(
       body,

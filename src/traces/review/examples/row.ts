@@ -4,7 +4,7 @@ import { AnyObject, Id, Time } from "../../../http/shapes.ts";
 import { parseExact } from "../../../lib/json.ts";
 import { jsonStream } from "../../../http/json-stream.ts";
 import { placeholder } from "../../query/responses.ts";
-import { type Blobs, openBlobs } from "../../../access/encryption/blobs.ts";
+import { type SealedBlobs, openSealedBlobs } from "../../../access/encryption/blobs.ts";
 import { attachmentLink, Attachments } from "../../query/attachments.ts";
 import { blobKey } from "./bodies.ts";
 import type { ExampleRow } from "./store.ts";
@@ -29,33 +29,33 @@ export const Example = v.pipe(
 /** JSON text, or the R2 key of a JSON text. */
 type Piece = string | { key: string };
 
-export interface Shown {
+export interface ExampleFields {
   outputs: boolean;
   metadata: boolean;
   attachments: boolean;
 }
 
-const ALL: Shown = { outputs: true, metadata: true, attachments: true };
+const ALL: ExampleFields = { outputs: true, metadata: true, attachments: true };
 
 /** What a list shows: everything but links to attachments, or what `select` names. */
-export function chooseFields(select: string[] | undefined): Shown {
+export function chooseFields(select: string[] | undefined): ExampleFields {
   if (!select) return { ...ALL, attachments: false };
   const has = (name: string) => select.includes(name);
   return { outputs: has("outputs"), metadata: has("metadata"), attachments: has("attachment_urls") };
 }
 
 /** The examples as a JSON list. `origin` is the server's own, for links to attachments. */
-export async function examplesAnswer(env: Env, origin: string, rows: ExampleRow[], shown = ALL): Promise<Response> {
+export async function examplesResponse(env: Env, origin: string, rows: ExampleRow[], shown = ALL): Promise<Response> {
   const pieces: Piece[] = ["["];
   for (const [index, row] of rows.entries()) {
     if (index > 0) pieces.push(",");
     pieces.push(...(await examplePieces(env, origin, row, shown)));
   }
-  return streamBody(openBlobs(env), [...pieces, "]"]);
+  return streamBody(openSealedBlobs(env), [...pieces, "]"]);
 }
 
-export async function exampleAnswer(env: Env, origin: string, row: ExampleRow): Promise<Response> {
-  return streamBody(openBlobs(env), await examplePieces(env, origin, row, ALL));
+export async function exampleResponse(env: Env, origin: string, row: ExampleRow): Promise<Response> {
+  return streamBody(openSealedBlobs(env), await examplePieces(env, origin, row, ALL));
 }
 
 /** The example as a value for `runsAnswer`. Bodies in R2 are placeholders. */
@@ -68,7 +68,7 @@ export async function exampleValue(env: Env, origin: string, row: ExampleRow): P
   return { ...(await readRest(env, origin, row, ALL)), inputs: body("inputs"), outputs: body("outputs") };
 }
 
-async function examplePieces(env: Env, origin: string, row: ExampleRow, shown: Shown): Promise<Piece[]> {
+async function examplePieces(env: Env, origin: string, row: ExampleRow, shown: ExampleFields): Promise<Piece[]> {
   const rest = await readRest(env, origin, row, shown);
   const body = (text: string | null, hash: string | null): Piece =>
     hash ? { key: blobKey(row, hash) } : (text ?? "null");
@@ -81,7 +81,12 @@ async function examplePieces(env: Env, origin: string, row: ExampleRow, shown: S
 }
 
 /** What an example has besides its bodies. */
-async function readRest(env: Env, origin: string, row: ExampleRow, shown: Shown): Promise<v.InferOutput<typeof Rest>> {
+async function readRest(
+  env: Env,
+  origin: string,
+  row: ExampleRow,
+  shown: ExampleFields,
+): Promise<v.InferOutput<typeof Rest>> {
   return {
     id: row.id,
     dataset_id: row.datasetId,
@@ -108,13 +113,13 @@ async function attachmentUrls(
   return urls;
 }
 
-function streamBody(blobs: Pick<Blobs, "get">, pieces: Piece[]): Response {
+function streamBody(blobs: Pick<SealedBlobs, "get">, pieces: Piece[]): Response {
   const headers = { "content-type": "application/json" };
   if (pieces.every((piece) => typeof piece === "string")) return new Response(pieces.join(""), { headers });
   return jsonStream(writeExample(blobs, pieces));
 }
 
-async function* writeExample(blobs: Pick<Blobs, "get">, pieces: Piece[]): AsyncGenerator<Uint8Array, void, void> {
+async function* writeExample(blobs: Pick<SealedBlobs, "get">, pieces: Piece[]): AsyncGenerator<Uint8Array, void, void> {
   const encoder = new TextEncoder();
   for (const piece of pieces) {
     const object = typeof piece === "string" ? undefined : await blobs.get(piece.key);

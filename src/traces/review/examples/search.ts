@@ -1,10 +1,10 @@
 /** Examples that are alike, and copies of examples. */
 import { database } from "../../../db/client.ts";
-import { openBlobs } from "../../../access/encryption/blobs.ts";
+import { openSealedBlobs } from "../../../access/encryption/blobs.ts";
 import { parseJson, JsonObject } from "../../../lib/json.ts";
 import { Problem } from "../../../lib/problem.ts";
 import { blobKey } from "./bodies.ts";
-import { countMatching, type ExampleRow, type ExamplesWanted, listExamples, findExamples } from "./store.ts";
+import { countMatching, type ExampleRow, type ExampleQuery, listExamples, findExamples } from "./store.ts";
 import { type DatasetRow, existingDataset, LATEST, resolveVersion } from "../datasets/store.ts";
 import { Id, Time, choosing, optional, Uuid } from "../../../http/shapes.ts";
 import { type Context, Hono } from "hono";
@@ -13,9 +13,9 @@ import { createDoc } from "../../../http/route.ts";
 import { serverAddress, type App } from "../../../http/context.ts";
 import { body, param } from "../../../http/validate.ts";
 import { idempotentId } from "../../../http/idempotent-id.ts";
-import { runsAnswer } from "../../query/responses.ts";
+import { runsResponse } from "../../query/responses.ts";
 import { cloneExamples } from "./source.ts";
-import { Example, examplesAnswer, exampleValue } from "./row.ts";
+import { Example, examplesResponse, exampleValue } from "./row.ts";
 import { AsOf, DatasetId, Splits } from "./schema.ts";
 
 // How well texts match a query: Okapi BM25 with the usual constants.
@@ -23,13 +23,13 @@ import { AsOf, DatasetId, Splits } from "./schema.ts";
 const K1 = 1.2;
 const B = 0.75;
 
-export interface Scored {
+export interface ScoredExample {
   id: string;
   score: number;
 }
 
 /** Counts the words of a query in texts, one at a time. A text itself is not kept. */
-export class Ranking {
+export class WordRanking {
   readonly #query: Set<string>;
   readonly #texts: { id: string; length: number; counts: Map<string, number> }[] = [];
   readonly #textsWith = new Map<string, number>();
@@ -49,7 +49,7 @@ export class Ranking {
   }
 
   /** The texts that share a word with the query, the best first. Equal ones keep the order in which they were added. */
-  best(limit: number): Scored[] {
+  best(limit: number): ScoredExample[] {
     const mean = this.#words / Math.max(1, this.#texts.length);
     const scored = this.#texts.flatMap(({ id, length, counts }) => {
       if (counts.size === 0) return [];
@@ -83,26 +83,26 @@ function splitWords(text: string): string[] {
 // The examples of a dataset whose inputs are like the given ones.
 
 /** A search reads all examples. */
-const MOST_EXAMPLES = 10_000;
-const MOST_LARGE = 200;
+const MAX_EXAMPLES = 10_000;
+const MAX_LARGE = 200;
 const PAGE = 200;
 
-type Which = Pick<ExamplesWanted, "filter" | "asOf">;
+type SearchedExamples = Pick<ExampleQuery, "filter" | "asOf">;
 
 /** The best first. @throws Problem 422 when the dataset is too large to be searched */
 export async function searchExamples(
   env: Env,
   { workspaceId, id: dataset }: DatasetRow,
   inputs: object,
-  which: Which,
+  which: SearchedExamples,
   limit: number,
-): Promise<Scored[]> {
+): Promise<ScoredExample[]> {
   const db = database(env.DB);
   const count = await countMatching(db, workspaceId, { ...which, dataset });
-  if (count > MOST_EXAMPLES) {
-    throw new Problem(422, `More than ${MOST_EXAMPLES} examples cannot be searched. Give a filter.`);
+  if (count > MAX_EXAMPLES) {
+    throw new Problem(422, `More than ${MAX_EXAMPLES} examples cannot be searched. Give a filter.`);
   }
-  const ranking = new Ranking(textsIn(inputs));
+  const ranking = new WordRanking(textsIn(inputs));
   let large = 0;
   let after: ExampleRow | undefined;
   for (;;) {
@@ -114,10 +114,12 @@ export async function searchExamples(
       ...(after && { after }),
     });
     for (const row of rows) {
-      if (row.inputsHash && ++large > MOST_LARGE) {
-        throw new Problem(422, `More than ${MOST_LARGE} examples with large inputs cannot be searched. Give a filter.`);
+      if (row.inputsHash && ++large > MAX_LARGE) {
+        throw new Problem(422, `More than ${MAX_LARGE} examples with large inputs cannot be searched. Give a filter.`);
       }
-      const json = row.inputsHash ? await (await openBlobs(env).get(blobKey(row, row.inputsHash)))?.text() : row.inputs;
+      const json = row.inputsHash
+        ? await (await openSealedBlobs(env).get(blobKey(row, row.inputsHash)))?.text()
+        : row.inputs;
       ranking.add(row.id, textsIn(parseJson(json ?? "null")));
     }
     after = rows.at(-1);
@@ -170,7 +172,7 @@ export const exampleSearch = new Hono<App>()
     const which = { ...(id && { id }), ...(splits && { splits }), ...(asOf !== undefined && { asOf }) };
     const newId = (place: number) => idempotentId(c, String(place));
     const ids = await cloneExamples(c.env, source, target, which, newId);
-    return examplesAnswer(c.env, serverAddress(c), await findRows(c, ids));
+    return examplesResponse(c.env, serverAddress(c), await findRows(c, ids));
   })
   .post(
     "/datasets/:dataset_id/search",
@@ -193,7 +195,7 @@ export const exampleSearch = new Hono<App>()
         ...(await exampleValue(c.env, serverAddress(c), row)),
         score: scores.get(row.id),
       }));
-      return runsAnswer(openBlobs(c.env), { examples: await Promise.all(shown) });
+      return runsResponse(openSealedBlobs(c.env), { examples: await Promise.all(shown) });
     },
   )
   .post(

@@ -1,12 +1,12 @@
 /** Copies examples of one dataset to another of the workspace. */
 import { database } from "../../../db/client.ts";
-import { type Blobs as StoredBlobs, openBlobs } from "../../../access/encryption/blobs.ts";
+import { type SealedBlobs as StoredBlobs, openSealedBlobs } from "../../../access/encryption/blobs.ts";
 import { loadRing } from "../../../access/encryption/keys.ts";
 import { CONNECTIONS, inParallel } from "../../../lib/parallel.ts";
 import { Problem } from "../../../lib/problem.ts";
-import { blobKey, Blobs, datasetPrefix, enforceSchemas, type NewAttachment } from "./bodies.ts";
+import { blobKey, ExampleBlobs, datasetPrefix, enforceSchemas, type NewAttachment } from "./bodies.ts";
 import { EXAMPLES } from "./schema.ts";
-import { type ExampleRow, type ExamplesWanted, listExamples, measureExamples, writeVersion } from "./store.ts";
+import { type ExampleRow, type ExampleQuery, listExamples, measureExamples, writeVersion } from "./store.ts";
 import type { DatasetRow } from "../datasets/store.ts";
 import { requirePermission } from "../../../access/auth/roles.ts";
 import { isObject, parseJson } from "../../../lib/json.ts";
@@ -15,13 +15,13 @@ import { attachmentKey } from "../../ingest/payloads.ts";
 import { findRuns } from "../../query/find.ts";
 import { runBlobPrefix } from "../../stub.ts";
 import type { QueriedRun } from "../../types.ts";
-import type { GivenExample } from "./input.ts";
+import type { ExampleInput } from "./input.ts";
 
-type Which = Pick<ExamplesWanted, "id" | "splits" | "asOf">;
+type CopiedExamples = Pick<ExampleQuery, "id" | "splits" | "asOf">;
 
 /** The most bytes of bodies in D1 and the most objects in R2 that one request copies. An object takes two calls. */
-const MOST_BYTES = 16 * 1024 * 1024;
-const MOST_OBJECTS = 1_000;
+const MAX_COPIED_BYTES = 16 * 1024 * 1024;
+const MAX_OBJECTS = 1_000;
 
 /**
  * Copies the examples that `which` selects, in one version of the target. Returns their new ids, made by `newId` from the place in
@@ -31,20 +31,20 @@ export async function cloneExamples(
   env: Env,
   source: DatasetRow,
   target: DatasetRow,
-  which: Which,
+  which: CopiedExamples,
   newId: (place: number) => string,
 ): Promise<string[]> {
   const db = database(env.DB);
   const wanted = { ...which, dataset: source.id, limit: EXAMPLES + 1, offset: 0 };
-  if ((await measureExamples(db, source.workspaceId, wanted)) > MOST_BYTES) {
-    throw new Problem(413, `The examples are larger than ${MOST_BYTES} bytes. Copy fewer at a time.`);
+  if ((await measureExamples(db, source.workspaceId, wanted)) > MAX_COPIED_BYTES) {
+    throw new Problem(413, `The examples are larger than ${MAX_COPIED_BYTES} bytes. Copy fewer at a time.`);
   }
   const rows = await listExamples(db, source.workspaceId, wanted);
   if (rows.length > EXAMPLES) throw new Problem(413, `More than ${EXAMPLES} examples. Copy fewer at a time.`);
   if (rows.length === 0) return [];
   const objects = listObjects(rows, target);
-  if (objects.size > MOST_OBJECTS) {
-    throw new Problem(413, `More than ${MOST_OBJECTS} large bodies and attachments. Copy fewer examples at a time.`);
+  if (objects.size > MAX_OBJECTS) {
+    throw new Problem(413, `More than ${MAX_OBJECTS} large bodies and attachments. Copy fewer examples at a time.`);
   }
   const enforce = enforceSchemas(target);
   for (const row of rows) {
@@ -52,14 +52,14 @@ export async function cloneExamples(
     enforce(row.id, { ...(inputs && { inputs }), ...(outputs && { outputs }) });
   }
   const ring = await loadRing(env, target.workspaceId);
-  const bodies = new Blobs(datasetPrefix(target.workspaceId, target.id), ring);
+  const bodies = new ExampleBlobs(datasetPrefix(target.workspaceId, target.id), ring);
   const states = rows.map((row, place) => ({
     ...row,
     ...(ring.isOn && moveAttachments(row, bodies)),
     id: newId(place),
   }));
-  await copyObjects(openBlobs(env), objects);
-  await bodies.store(openBlobs(env));
+  await copyObjects(openSealedBlobs(env), objects);
+  await bodies.store(openSealedBlobs(env));
   await writeVersion(db, target.workspaceId, target.id, { states });
   return states.map(({ id }) => id);
 }
@@ -73,12 +73,12 @@ async function readBody(
 ) {
   if (!(part === "inputs" ? inputsSchema : outputsSchema)) return undefined;
   const hash = row[`${part}Hash`];
-  const text = hash ? await (await openBlobs(env).get(blobKey(row, hash)))?.text() : row[part];
+  const text = hash ? await (await openSealedBlobs(env).get(blobKey(row, hash)))?.text() : row[part];
   return text === null || text === undefined ? undefined : Buffer.from(text);
 }
 
 /** Bodies that were stored in the row before the workspace had a key. */
-function moveAttachments(row: ExampleRow, bodies: Blobs): Partial<ExampleRow> {
+function moveAttachments(row: ExampleRow, bodies: ExampleBlobs): Partial<ExampleRow> {
   const place = (text: string | null) => (text === null ? undefined : bodies.addBody(Buffer.from(text)));
   const [inputs, outputs] = [place(row.inputs), place(row.outputs)];
   return {
@@ -120,14 +120,14 @@ export interface SourceRun {
 }
 
 /** The most examples of a request that take over from runs, and the most bytes that they take. */
-const MOST = 100;
-const MOST_SOURCE_BYTES = 20 * 1024 * 1024;
+const MAX_SOURCE_RUNS = 100;
+const MAX_SOURCE_BYTES = 20 * 1024 * 1024;
 
-const takesOver = ({ head }: GivenExample) =>
+const takesOver = ({ head }: ExampleInput) =>
   head.use_source_run_io === true || (head.use_source_run_attachments?.length ?? 0) > 0;
 
 /** @throws Problem 403 when an example takes over from a run, and the caller may not read runs. */
-export function checkSources(principal: Principal, given: GivenExample[]): void {
+export function checkSources(principal: Principal, given: ExampleInput[]): void {
   if (given.some(takesOver)) requirePermission(principal, "traces.read");
 }
 
@@ -138,12 +138,13 @@ export function checkSources(principal: Principal, given: GivenExample[]): void 
 export async function sourceRuns(
   env: Env,
   workspaceId: string,
-  given: GivenExample[],
+  given: ExampleInput[],
 ): Promise<Map<string, SourceRun>> {
   const taking = given.filter(takesOver);
   const ids = [...new Set(taking.flatMap(({ head }) => head.source_run_id ?? []))];
   if (taking.length === 0) return new Map();
-  if (taking.length > MOST) throw new Problem(413, `At most ${MOST} examples of a request take over from runs.`);
+  if (taking.length > MAX_SOURCE_RUNS)
+    throw new Problem(413, `At most ${MAX_SOURCE_RUNS} examples of a request take over from runs.`);
   if (taking.some(({ head }) => !head.source_run_id)) {
     throw new Problem(422, "Invalid example: source_run_id is required to take over from a run.");
   }
@@ -152,7 +153,7 @@ export async function sourceRuns(
     selection: { ids },
     order: "desc",
     after: null,
-    limit: MOST,
+    limit: MAX_SOURCE_RUNS,
     payloads: ["inputs", "outputs"],
     values: ["inputs", "outputs"],
   });
@@ -164,8 +165,8 @@ export async function sourceRuns(
     const source = await takeRun(env, run, head.use_source_run_io === true, head.use_source_run_attachments ?? []);
     bytes += (source.inputs?.byteLength ?? 0) + (source.outputs?.byteLength ?? 0);
     for (const { data } of source.attachments) bytes += data.byteLength;
-    if (bytes > MOST_SOURCE_BYTES)
-      throw new Problem(413, `A request takes over at most ${MOST_SOURCE_BYTES} bytes from runs.`);
+    if (bytes > MAX_SOURCE_BYTES)
+      throw new Problem(413, `A request takes over at most ${MAX_SOURCE_BYTES} bytes from runs.`);
     sources.set(run.id, source);
   }
   return sources;
@@ -175,7 +176,7 @@ async function takeRun(env: Env, run: QueriedRun, io: boolean, names: string[]):
   const attachments: NewAttachment[] = [];
   for (const name of names) {
     const known = run.attachments.find((attachment) => attachment.name === name);
-    const object = known && (await openBlobs(env).get(attachmentKey(runBlobPrefix(run), run.id, name)));
+    const object = known && (await openSealedBlobs(env).get(attachmentKey(runBlobPrefix(run), run.id, name)));
     if (!known || !object) throw new Problem(404, "The run has no attachment of one of these names.");
     attachments.push({ name, type: known.type, data: new Uint8Array(await object.arrayBuffer()) });
   }

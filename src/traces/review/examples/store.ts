@@ -4,24 +4,24 @@ import { contains, inList, inParameters } from "../../../db/conditions.ts";
 import { examples, datasets, datasetVersions } from "../datasets/table.ts";
 import { isExactNumber, isObject } from "../../../lib/json.ts";
 import { Problem } from "../../../lib/problem.ts";
-import { type Filter, parseFilter } from "../../filter/filter.ts";
+import { type TraceFilter, parseFilter } from "../../filter/filter.ts";
 import type { Database } from "../../../db/client.ts";
 import { deleteAll, isTaken } from "../../../db/writes.ts";
 
 // The part of the filter language that applies to examples: conditions on their metadata.
 
 /** D1 binds 100 parameters a statement: `metadata` of the same request takes up to 60, and a value here takes two. */
-const MOST_VALUES = 10;
+const MAX_VALUES = 10;
 /** D1 takes expressions of depth 100. */
-const MOST_LEVELS = 5;
+const MAX_LEVELS = 5;
 
 /** The condition of a filter's text. @throws Problem 400 */
 export function exampleFilter(text: string): SQL {
-  return compileFilter(parseFilter(text), { values: MOST_VALUES }, MOST_LEVELS);
+  return compileFilter(parseFilter(text), { values: MAX_VALUES }, MAX_LEVELS);
 }
 
-function compileFilter(filter: Filter, left: { values: number }, levels: number): SQL {
-  if (levels === 0) throw invalid(`it nests deeper than ${MOST_LEVELS} levels`);
+function compileFilter(filter: TraceFilter, left: { values: number }, levels: number): SQL {
+  if (levels === 0) throw invalid(`it nests deeper than ${MAX_LEVELS} levels`);
   const { op } = filter;
   if (op === "and" || op === "or") {
     const parts = filter.args.map((arg) => sql`(${compileFilter(arg, left, levels - 1)})`);
@@ -52,7 +52,7 @@ function compileFilter(filter: Filter, left: { values: number }, levels: number)
 
 function spendValues(left: { values: number }, values: number): void {
   left.values -= values;
-  if (left.values < 0) throw invalid(`a filter of examples holds at most ${MOST_VALUES} values`);
+  if (left.values < 0) throw invalid(`a filter of examples holds at most ${MAX_VALUES} values`);
 }
 
 function invalid(what: string): Problem {
@@ -76,13 +76,13 @@ interface Changes {
   /** The ids of examples that end. */
   removed?: string[];
   /** The states that new ones replace, as they were read. */
-  replaced?: StateRead[];
+  replaced?: ExamplesRead[];
   states?: ExampleState[];
   /** New metadata of replaced states, which otherwise stay as they are. */
-  metadata?: (StateRead & { metadata: ExampleRow["metadata"] })[];
+  metadata?: (ExamplesRead & { metadata: ExampleRow["metadata"] })[];
 }
 
-type StateRead = Pick<ExampleRow, "id" | "since">;
+type ExamplesRead = Pick<ExampleRow, "id" | "since">;
 
 /**
  * Writes one version of the dataset. Returns its time, milliseconds, which is later than the time of every earlier version.
@@ -153,7 +153,7 @@ export async function writeVersion(
 
 const CONFLICT = "An example with one of these ids was created or changed at the same time. Send the request again.";
 
-export interface ExamplesWanted {
+export interface ExampleQuery {
   dataset?: string;
   id?: string[];
   splits?: string[];
@@ -168,7 +168,7 @@ export interface ExamplesWanted {
   offset: number;
 }
 
-function whereExamples(workspaceId: string, wanted: ExamplesWanted): SQL | undefined {
+function whereExamples(workspaceId: string, wanted: ExampleQuery): SQL | undefined {
   const { dataset, id, splits, metadata, filter, asOf, after } = wanted;
   return and(
     eq(examples.workspaceId, workspaceId),
@@ -184,7 +184,7 @@ function whereExamples(workspaceId: string, wanted: ExamplesWanted): SQL | undef
 }
 
 /** Newest first. */
-export async function listExamples(db: Database, workspaceId: string, wanted: ExamplesWanted): Promise<ExampleRow[]> {
+export async function listExamples(db: Database, workspaceId: string, wanted: ExampleQuery): Promise<ExampleRow[]> {
   return db
     .select()
     .from(examples)
@@ -199,13 +199,13 @@ export async function listExamples(db: Database, workspaceId: string, wanted: Ex
 export async function countMatching(
   db: Database,
   workspaceId: string,
-  wanted: Omit<ExamplesWanted, "limit" | "offset">,
+  wanted: Omit<ExampleQuery, "limit" | "offset">,
 ): Promise<number> {
   return db.$count(examples, whereExamples(workspaceId, { ...wanted, limit: 0, offset: 0 }));
 }
 
 /** The bytes of the bodies and metadata that `listExamples` returns. */
-export async function measureExamples(db: Database, workspaceId: string, wanted: ExamplesWanted): Promise<number> {
+export async function measureExamples(db: Database, workspaceId: string, wanted: ExampleQuery): Promise<number> {
   const page = db
     .select({
       bytes:

@@ -16,13 +16,13 @@ import {
   whenUnchanged,
   metadataOfExamples,
 } from "./store.ts";
-import { openBlobs } from "../../../access/encryption/blobs.ts";
+import { openSealedBlobs } from "../../../access/encryption/blobs.ts";
 import { loadRing } from "../../../access/encryption/keys.ts";
 import type { ExampleAttachment } from "../datasets/table.ts";
 import { withinBytes } from "../../../lib/bytes.ts";
 import type { DatasetRow } from "../datasets/store.ts";
-import { blobKey, Blobs, datasetPrefix, type Enforce, enforceSchemas } from "./bodies.ts";
-import type { GivenExample } from "./input.ts";
+import { blobKey, ExampleBlobs, datasetPrefix, type SchemaCheck, enforceSchemas } from "./bodies.ts";
+import type { ExampleInput } from "./input.ts";
 import {
   ATTACHMENT_LIST_BYTES,
   EXAMPLE_METADATA_BYTES,
@@ -32,7 +32,7 @@ import {
 import { type SourceRun, sourceRuns } from "./source.ts";
 
 /** The most bytes of stored examples that one request changes. They are read and written at once. */
-const MOST_BYTES = 16 * 1024 * 1024;
+const MAX_BYTES = 16 * 1024 * 1024;
 /** This many examples are always below it. */
 const FEW = 100;
 
@@ -40,14 +40,14 @@ const FEW = 100;
 export async function boundExamples(db: Database, workspaceId: string, ids: string[]): Promise<void> {
   if (ids.length <= FEW) return;
   const bytes = await measureExamples(db, workspaceId, { id: ids, limit: ids.length, offset: 0 });
-  if (bytes <= MOST_BYTES) return;
-  throw new Problem(413, `These examples are larger than ${MOST_BYTES} bytes together. Send fewer at a time.`);
+  if (bytes <= MAX_BYTES) return;
+  throw new Problem(413, `These examples are larger than ${MAX_BYTES} bytes together. Send fewer at a time.`);
 }
 
 /** The split of an example that names none. */
 const BASE_SPLIT = ["base"];
 
-export interface Written {
+export interface WrittenVersion {
   ids: string[];
   /** The time of the version, milliseconds. */
   asOf: number;
@@ -57,12 +57,12 @@ export interface Written {
  * Creates examples. An example that exists with the same content is left as it is, so that a request can be repeated.
  * @throws Problem 409 when an id is in use by an example with other content.
  */
-export async function createExamples(env: Env, dataset: DatasetRow, given: GivenExample[]): Promise<Written> {
+export async function createExamples(env: Env, dataset: DatasetRow, given: ExampleInput[]): Promise<WrittenVersion> {
   refuseRepeated(given);
   const db = database(env.DB);
   const { workspaceId } = dataset;
   const ids = given.map(({ id }) => id);
-  const blobs = new Blobs(datasetPrefix(workspaceId, dataset.id), await loadRing(env, workspaceId));
+  const blobs = new ExampleBlobs(datasetPrefix(workspaceId, dataset.id), await loadRing(env, workspaceId));
   const sources = await sourceRuns(env, workspaceId, given);
   const now = Date.now();
   const made = { blobs, now, enforce: enforceSchemas(dataset) };
@@ -75,7 +75,7 @@ export async function createExamples(env: Env, dataset: DatasetRow, given: Given
     }
     return !row;
   });
-  await blobs.store(openBlobs(env));
+  await blobs.store(openSealedBlobs(env));
   if (fresh.length === 0) return { ids, asOf: dataset.examplesAt };
   return { ids, asOf: await writeVersion(db, workspaceId, dataset.id, { states: fresh }) };
 }
@@ -84,7 +84,7 @@ export async function createExamples(env: Env, dataset: DatasetRow, given: Given
  * Changes examples. What a request leaves out stays as it is.
  * @throws Problem 404 when there is no such example, 409 when it is another dataset's.
  */
-export async function updateExamples(env: Env, dataset: DatasetRow, given: GivenExample[]): Promise<Written> {
+export async function updateExamples(env: Env, dataset: DatasetRow, given: ExampleInput[]): Promise<WrittenVersion> {
   refuseRepeated(given);
   const db = database(env.DB);
   const { workspaceId } = dataset;
@@ -92,11 +92,11 @@ export async function updateExamples(env: Env, dataset: DatasetRow, given: Given
   const known = await knownIds(db, workspaceId, dataset.id, ids);
   const missing = ids.find((id) => !known.has(id));
   if (missing !== undefined) throw await explainAbsent(db, workspaceId, missing);
-  const blobs = new Blobs(datasetPrefix(workspaceId, dataset.id), await loadRing(env, workspaceId));
+  const blobs = new ExampleBlobs(datasetPrefix(workspaceId, dataset.id), await loadRing(env, workspaceId));
   const enforce = enforceSchemas(dataset);
   for (const example of given) enforce(example.id, example);
-  const changes = new Map(given.map((example) => [example.id, placedChange(example, blobs)]));
-  await blobs.store(openBlobs(env));
+  const changes = new Map(given.map((example) => [example.id, toStoredChange(example, blobs)]));
+  await blobs.store(openSealedBlobs(env));
   const asOf = await whenUnchanged(async () => {
     const rows = await storedRows(db, workspaceId, ids);
     const states = rows.flatMap((row) => changes.get(row.id)?.(row) ?? []);
@@ -146,7 +146,7 @@ async function storedRows(db: Database, workspaceId: string, ids: string[]): Pro
   return findExamples(db, workspaceId, ids);
 }
 
-function refuseRepeated(given: GivenExample[]): void {
+function refuseRepeated(given: ExampleInput[]): void {
   const seen = new Set<string>();
   for (const { id } of given) {
     if (seen.has(id)) throw new Problem(422, `Invalid body: the example ${id} occurs twice.`);
@@ -155,9 +155,9 @@ function refuseRepeated(given: GivenExample[]): void {
 }
 
 function toCreated(
-  given: GivenExample,
+  given: ExampleInput,
   source: SourceRun | undefined,
-  { blobs, now, enforce }: { blobs: Blobs; now: number; enforce: Enforce },
+  { blobs, now, enforce }: { blobs: ExampleBlobs; now: number; enforce: SchemaCheck },
 ): ExampleState {
   const { id, head } = given;
   const inputs = given.inputs ?? source?.inputs;
@@ -178,7 +178,10 @@ function toCreated(
 }
 
 /** Places the given bodies and attachments. Returns how they change a stored example. */
-function placedChange({ head, operations, ...given }: GivenExample, blobs: Blobs): (row: ExampleRow) => ExampleState {
+function toStoredChange(
+  { head, operations, ...given }: ExampleInput,
+  blobs: ExampleBlobs,
+): (row: ExampleRow) => ExampleState {
   const inputs = given.inputs && bodyColumns("inputs", blobs, given.inputs);
   const outputs = given.outputs && bodyColumns("outputs", blobs, given.outputs);
   const added = given.attachments.map((file) => blobs.addAttachment(file));
@@ -198,7 +201,7 @@ function placedChange({ head, operations, ...given }: GivenExample, blobs: Blobs
   });
 }
 
-function bodyColumns<N extends "inputs" | "outputs">(name: N, blobs: Blobs, json: Uint8Array | undefined) {
+function bodyColumns<N extends "inputs" | "outputs">(name: N, blobs: ExampleBlobs, json: Uint8Array | undefined) {
   const { text, hash } = json ? blobs.addBody(json) : { text: null, hash: null };
   return { [name]: text, [`${name}Hash`]: hash } as Record<N | `${N}Hash`, string | null>;
 }

@@ -5,7 +5,7 @@ import { database } from "../../../db/client.ts";
 import { parseJson } from "../../../lib/json.ts";
 import { Problem } from "../../../lib/problem.ts";
 import { placeholder } from "../../query/responses.ts";
-import { type Find, findRuns } from "../../query/find.ts";
+import { type RunFindRequest, findRuns } from "../../query/find.ts";
 import type { QueriedRun } from "../../types.ts";
 import { isoFromMicros } from "../../time.ts";
 import { blobKey } from "../examples/bodies.ts";
@@ -28,7 +28,7 @@ export interface ComparedRun {
 }
 
 /** The runs of one experiment on one example. */
-export interface Result {
+export interface ExperimentResult {
   runs: ComparedRun[];
   scores: Record<string, number>;
   failed: boolean;
@@ -39,19 +39,19 @@ export interface Result {
   newlyFailed: boolean;
 }
 
-export interface Row {
+export interface ComparisonRow {
   exampleId: string;
   /** In the order of the experiments. */
-  results: Result[];
+  results: ExperimentResult[];
 }
 
-export type Change = "improved" | "regressed";
+export type ScoreChange = "improved" | "regressed";
 
 /** A smaller difference of scores is none. The SDKs round scores to four decimals. */
 const LEAST_DIFFERENCE = 1e-4;
 
 /** Each example with the results of each experiment. `lowerIsBetter` has the keys whose lower scores are better. */
-export function compareRuns(exampleIds: string[], runs: ComparedRun[][], lowerIsBetter: Set<string>): Row[] {
+export function compareRuns(exampleIds: string[], runs: ComparedRun[][], lowerIsBetter: Set<string>): ComparisonRow[] {
   const byExample = runs.map((ofExperiment) => Map.groupBy(ofExperiment, ({ exampleId }) => exampleId));
   return exampleIds.map((exampleId) => {
     const results = byExample.map((groups) => toResult(groups.get(exampleId) ?? []));
@@ -61,7 +61,7 @@ export function compareRuns(exampleIds: string[], runs: ComparedRun[][], lowerIs
   });
 }
 
-function toResult(runs: ComparedRun[]): Result {
+function toResult(runs: ComparedRun[]): ExperimentResult {
   const failed = runs.some((run) => run.failed);
   return { runs, scores: meanScores(runs), failed, improved: [], regressed: [], newlyFailed: false };
 }
@@ -76,7 +76,7 @@ export function meanScores(runs: Pick<ComparedRun, "scores">[]): Record<string, 
   return Object.fromEntries([...sums].map(([key, { sum, n }]) => [key, sum / n]));
 }
 
-function judge(result: Result, baseline: Result, lowerIsBetter: Set<string>): void {
+function judge(result: ExperimentResult, baseline: ExperimentResult, lowerIsBetter: Set<string>): void {
   if (result.runs.length === 0 || baseline.runs.length === 0) return;
   result.newlyFailed = result.failed && !baseline.failed;
   for (const [key, score] of Object.entries(result.scores)) {
@@ -89,7 +89,7 @@ function judge(result: Result, baseline: Result, lowerIsBetter: Set<string>): vo
 }
 
 /** Whether any experiment changed in this way from the baseline, in `key` or in any key. A new failure is a regression. */
-export function hasChange({ results }: Row, change: Change, key: string | undefined): boolean {
+export function hasChange({ results }: ComparisonRow, change: ScoreChange, key: string | undefined): boolean {
   return results.some((result) => {
     if (change === "regressed" && key === undefined && result.newlyFailed) return true;
     return key === undefined ? result[change].length > 0 : result[change].includes(key);
@@ -97,7 +97,7 @@ export function hasChange({ results }: Row, change: Change, key: string | undefi
 }
 
 /** Regressions first, then improvements, then the others; each in the order that they had. */
-export function sortByChange(rows: Row[], key: string | undefined): void {
+export function sortByChange(rows: ComparisonRow[], key: string | undefined): void {
   const rank = new Map(
     rows.map((row) => [row, hasChange(row, "regressed", key) ? 0 : hasChange(row, "improved", key) ? 1 : 2]),
   );
@@ -144,7 +144,12 @@ export const ComparedRow = v.object({
 const PAGE_BYTES = 12 * 1024 * 1024;
 
 /** The rows as the API shows them. `experimentIds` are in the order of each row's results. */
-export async function pageRows(env: Env, dataset: DatasetRow, experimentIds: string[], rows: Row[]): Promise<object[]> {
+export async function pageRows(
+  env: Env,
+  dataset: DatasetRow,
+  experimentIds: string[],
+  rows: ComparisonRow[],
+): Promise<object[]> {
   const exampleIds = rows.map(({ exampleId }) => exampleId);
   const [examples, runs] = await Promise.all([
     findExamples(database(env.DB), dataset.workspaceId, exampleIds),
@@ -172,7 +177,7 @@ async function loadRuns(env: Env, workspaceId: string, projectIds: string[], ref
   const runs = new Map<string, QueriedRun>();
   if (referenceExampleIds.length === 0) return runs;
   const selection = { referenceExampleIds, isRoot: true };
-  const find: Omit<Find, "after"> = {
+  const find: Omit<RunFindRequest, "after"> = {
     projectIds,
     selection,
     order: "asc",
@@ -180,7 +185,7 @@ async function loadRuns(env: Env, workspaceId: string, projectIds: string[], ref
     payloads: ["outputs", "error"],
   };
   let bytes = 0;
-  let after: Find["after"] = null;
+  let after: RunFindRequest["after"] = null;
   do {
     const page: Awaited<ReturnType<typeof findRuns>> = await findRuns(env, workspaceId, { ...find, after });
     for (const run of page.runs) {

@@ -6,7 +6,7 @@ import {
   Uuid,
   whole,
   AnyObject,
-  Message,
+  ResultMessage,
   Time as TimeText,
   choosing,
   many,
@@ -14,7 +14,7 @@ import {
   pagingQuery,
 } from "../../../http/shapes.ts";
 import { type Context, Hono } from "hono";
-import { openBlobs } from "../../../access/encryption/blobs.ts";
+import { openSealedBlobs } from "../../../access/encryption/blobs.ts";
 import * as v from "valibot";
 import { requirePermission } from "../../../access/auth/roles.ts";
 import { database } from "../../../db/client.ts";
@@ -22,7 +22,7 @@ import { createDoc } from "../../../http/route.ts";
 import { Problem } from "../../../lib/problem.ts";
 import type { App } from "../../../http/context.ts";
 import { param, query, body } from "../../../http/validate.ts";
-import { runsAnswer } from "../../query/responses.ts";
+import { runsResponse } from "../../query/responses.ts";
 import { DurationCounter } from "../../partition/stats/durations.ts";
 import type { ProjectRow } from "../../projects/store.ts";
 import { listConfigs } from "../feedback/store.ts";
@@ -34,7 +34,7 @@ import {
   compareRuns,
   hasChange,
   meanScores,
-  type Row,
+  type ComparisonRow,
   sortByChange,
   ComparedRow,
   pageRows,
@@ -50,9 +50,9 @@ import { type ComparativeRow, deleteComparative, insertComparative, listComparat
 
 const doc = createDoc("Experiments");
 
-const MOST_EXPERIMENTS = 5;
-const MOST_EXAMPLES = 10_000;
-const MOST_CONFIGS = 1_000;
+const MAX_EXPERIMENTS = 5;
+const MAX_EXAMPLES = 10_000;
+const MAX_CONFIGS = 1_000;
 
 const DatasetId = v.object({ dataset_id: Uuid });
 const Compare = v.object({
@@ -60,7 +60,7 @@ const Compare = v.object({
     v.union([v.string(), v.array(v.string())]),
     v.transform((given) => [...new Set([given].flat())]),
     v.array(Uuid),
-    v.maxLength(MOST_EXPERIMENTS, `names at most ${MOST_EXPERIMENTS} experiments`),
+    v.maxLength(MAX_EXPERIMENTS, `names at most ${MAX_EXPERIMENTS} experiments`),
   ),
   change: v.optional(v.picklist(["improved", "regressed"])),
   key: v.optional(v.pipe(v.string(), v.maxLength(180))),
@@ -110,7 +110,7 @@ export const compare = new Hono<App>().get(
     const page = wanted.slice(offset, offset + limit);
     const shown = await pageRows(c.env, dataset, ids, page);
     const summaries = experiments.map((row, index) => summary(row, runs[index] ?? [], rows, index));
-    return runsAnswer(openBlobs(c.env), {
+    return runsResponse(openSealedBlobs(c.env), {
       dataset_id: dataset.id,
       experiments: summaries,
       total: wanted.length,
@@ -122,10 +122,10 @@ export const compare = new Hono<App>().get(
 /** The dataset's examples, newest first, then those that runs refer to and that are no longer in the dataset. */
 async function allExampleIds(c: Context<App>, datasetId: string, runs: ComparedRun[][]): Promise<string[]> {
   const { workspaceId } = c.get("principal");
-  const current = await listExampleIds(database(c.env.DB), workspaceId, datasetId, MOST_EXAMPLES + 1);
+  const current = await listExampleIds(database(c.env.DB), workspaceId, datasetId, MAX_EXAMPLES + 1);
   const all = new Set([...current, ...runs.flat().map(({ exampleId }) => exampleId)]);
-  if (current.length > MOST_EXAMPLES) {
-    throw new Problem(422, `A dataset of more than ${MOST_EXAMPLES} examples cannot be compared. Use an export.`);
+  if (current.length > MAX_EXAMPLES) {
+    throw new Problem(422, `A dataset of more than ${MAX_EXAMPLES} examples cannot be compared. Use an export.`);
   }
   return [...all];
 }
@@ -133,11 +133,16 @@ async function allExampleIds(c: Context<App>, datasetId: string, runs: ComparedR
 /** The keys of feedback whose configuration says that a lower score is better. */
 async function lowerIsBetter(c: Context<App>): Promise<Set<string>> {
   const { workspaceId } = c.get("principal");
-  const configs = await listConfigs(database(c.env.DB), workspaceId, { limit: MOST_CONFIGS, offset: 0 });
+  const configs = await listConfigs(database(c.env.DB), workspaceId, { limit: MAX_CONFIGS, offset: 0 });
   return new Set(configs.flatMap(({ key, isLowerScoreBetter }) => (isLowerScoreBetter ? [key] : [])));
 }
 
-function summary(row: ProjectRow, runs: ComparedRun[], rows: Row[], index: number): v.InferOutput<typeof Summary> {
+function summary(
+  row: ProjectRow,
+  runs: ComparedRun[],
+  rows: ComparisonRow[],
+  index: number,
+): v.InferOutput<typeof Summary> {
   const results = rows.flatMap(({ results: all }) => all[index] ?? []);
   const count = (keys: string[]) => {
     const counts = new Map<string, number>();
@@ -237,7 +242,7 @@ export const comparativeExperiments = new Hono<App>()
   )
   .delete(
     "/datasets/comparative/:comparative_experiment_id",
-    comparativeDoc("Delete a comparison of experiments", Message),
+    comparativeDoc("Delete a comparison of experiments", ResultMessage),
     param(ComparativeId),
     async (c) => {
       const { comparative_experiment_id: id } = c.req.valid("param");

@@ -1,7 +1,7 @@
 /** The examples of a dataset, page by page, in the order in which a table of experiments shows them. */
 import { isObject, parseJson } from "../../../lib/json.ts";
 import { Problem } from "../../../lib/problem.ts";
-import { type Find, findRuns, checkSelection } from "../../query/find.ts";
+import { type RunFindRequest, findRuns, checkSelection } from "../../query/find.ts";
 import type { QueriedRun, RunPosition, LargeField } from "../../types.ts";
 import { type ComparedRun, meanScores } from "./compare.ts";
 import { type Database, database } from "../../../db/client.ts";
@@ -11,7 +11,7 @@ import type { DatasetRow } from "../datasets/store.ts";
 // The root runs of experiments, reduced to what is compared.
 
 /** The most runs of an experiment. A compared run takes about 500 bytes of memory. */
-const MOST_RUNS = 10_000;
+const MAX_RUNS = 10_000;
 const PAGE = 1_000;
 
 /** The root runs of an experiment that refer to an example. @throws Problem 422 when there are too many */
@@ -24,12 +24,12 @@ export async function experimentRuns(env: Env, workspaceId: string, projectId: s
     limit: PAGE,
     payloads: [],
   };
-  let after: Find["after"] = null;
+  let after: RunFindRequest["after"] = null;
   do {
     const page: Awaited<ReturnType<typeof findRuns>> = await findRuns(env, workspaceId, { ...find, after });
     compared.push(...page.runs.flatMap(comparedRun));
-    if (compared.length > MOST_RUNS) {
-      throw new Problem(422, `An experiment of more than ${MOST_RUNS} runs cannot be compared. Use an export.`);
+    if (compared.length > MAX_RUNS) {
+      throw new Problem(422, `An experiment of more than ${MAX_RUNS} runs cannot be compared. Use an export.`);
     }
     after = page.next;
   } while (after);
@@ -62,7 +62,7 @@ function readScores(feedbackStats: string | null): Record<string, number> {
   );
 }
 
-export interface RowsWanted {
+export interface ExperimentRowQuery {
   experimentIds: string[];
   exampleIds?: string[] | undefined;
   /** Filters of runs, by experiment. */
@@ -82,13 +82,13 @@ export interface RowPage {
 }
 
 /** The most runs of an experiment that a filter may match. */
-const MOST_MATCHES = 10_000;
+const MAX_MATCHES = 10_000;
 
 /**
  * A page of examples, newest first or by score. Filters leave the examples that have a matching run in every experiment with
  * filters. @throws Problem 422
  */
-export async function pageOfRows(env: Env, dataset: DatasetRow, wanted: RowsWanted): Promise<RowPage> {
+export async function pageOfRows(env: Env, dataset: DatasetRow, wanted: ExperimentRowQuery): Promise<RowPage> {
   const db = database(env.DB);
   const found = await findMatches(env, dataset.workspaceId, wanted);
   const matching = new Map([...found].map(([id, runs]) => [id, new Set(runs.keys())]));
@@ -111,7 +111,7 @@ export async function pageOfRows(env: Env, dataset: DatasetRow, wanted: RowsWant
 }
 
 /** The runs that match each experiment's filters, with their examples. */
-async function findMatches(env: Env, workspaceId: string, { experimentIds, filters }: RowsWanted) {
+async function findMatches(env: Env, workspaceId: string, { experimentIds, filters }: ExperimentRowQuery) {
   const found = new Map<string, Map<string, string>>();
   for (const [id, own] of Object.entries(filters)) {
     if (!experimentIds.includes(id)) throw new Problem(422, "Invalid body.filters: an experiment is not in the list.");
@@ -119,7 +119,7 @@ async function findMatches(env: Env, workspaceId: string, { experimentIds, filte
     for (const filter of own) checkSelection({ filter });
     const filter = own.length === 1 ? own[0] : `and(${own.join(", ")})`;
     const runs = new Map<string, string>();
-    let after: Find["after"] = null;
+    let after: RunFindRequest["after"] = null;
     do {
       const find = { projectIds: [id], order: "asc" as const, after, limit: 1000, payloads: [] };
       const page: Awaited<ReturnType<typeof findRuns>> = await findRuns(env, workspaceId, {
@@ -127,7 +127,7 @@ async function findMatches(env: Env, workspaceId: string, { experimentIds, filte
         selection: { isRoot: true, filter },
       });
       for (const run of page.runs) if (run.reference_example_id !== null) runs.set(run.id, run.reference_example_id);
-      if (runs.size > MOST_MATCHES) throw new Problem(422, `A filter matches more than ${MOST_MATCHES} runs.`);
+      if (runs.size > MAX_MATCHES) throw new Problem(422, `A filter matches more than ${MAX_MATCHES} runs.`);
       after = page.next;
     } while (after);
     found.set(id, runs);
@@ -139,8 +139,8 @@ async function findMatches(env: Env, workspaceId: string, { experimentIds, filte
 async function rankRows(
   env: Env,
   dataset: DatasetRow,
-  { experimentIds, limit, after }: RowsWanted,
-  { key, ascending }: NonNullable<RowsWanted["sort"]>,
+  { experimentIds, limit, after }: ExperimentRowQuery,
+  { key, ascending }: NonNullable<ExperimentRowQuery["sort"]>,
   among: string[] | undefined,
 ) {
   const [experimentId, ...others] = experimentIds;
@@ -168,11 +168,11 @@ async function rankRows(
 }
 
 /** The most examples of a dataset that are sorted. */
-const MOST_SORTED = 10_000;
+const MAX_SORTED = 10_000;
 
 async function listIds(db: Database, { workspaceId, id }: DatasetRow): Promise<string[]> {
-  const ids = await listExampleIds(db, workspaceId, id, MOST_SORTED + 1);
-  if (ids.length > MOST_SORTED) throw new Problem(422, `More than ${MOST_SORTED} examples cannot be sorted.`);
+  const ids = await listExampleIds(db, workspaceId, id, MAX_SORTED + 1);
+  if (ids.length > MAX_SORTED) throw new Problem(422, `More than ${MAX_SORTED} examples cannot be sorted.`);
   return ids;
 }
 
@@ -181,7 +181,7 @@ async function listIds(db: Database, { workspaceId, id }: DatasetRow): Promise<s
 /** The most bytes of the payloads of a page that are held at once. Payloads in R2 do not count. */
 export const PAGE_BYTES = 12 * 1024 * 1024;
 
-export interface RunsWanted {
+export interface ExperimentRunQuery {
   experimentIds: string[];
   payloads: LargeField[];
   values: LargeField[];
@@ -192,14 +192,14 @@ export async function runsOfRows(
   env: Env,
   workspaceId: string,
   { rows, matching }: RowPage,
-  { experimentIds, payloads, values }: RunsWanted,
+  { experimentIds, payloads, values }: ExperimentRunQuery,
 ): Promise<Map<string, QueriedRun[]> | undefined> {
   const runs: QueriedRun[] = [];
   if (rows.length === 0) return new Map();
   const selection = { referenceExampleIds: rows.map(({ id }) => id), isRoot: true };
   const find = { projectIds: experimentIds, selection, order: "asc" as const, limit: 1000, payloads, values };
   let bytes = 0;
-  let after: Find["after"] = null;
+  let after: RunFindRequest["after"] = null;
   do {
     const page: Awaited<ReturnType<typeof findRuns>> = await findRuns(env, workspaceId, { ...find, after });
     for (const run of page.runs) {

@@ -4,12 +4,12 @@ import { choosing, Offset, optional, Uuid, selectableList } from "../../../http/
 import { type Context, Hono } from "hono";
 import { requirePermission } from "../../../access/auth/roles.ts";
 import { database } from "../../../db/client.ts";
-import { openBlobs } from "../../../access/encryption/blobs.ts";
+import { openSealedBlobs } from "../../../access/encryption/blobs.ts";
 import { createDoc } from "../../../http/route.ts";
 import { serverAddress, type App } from "../../../http/context.ts";
 import { Problem } from "../../../lib/problem.ts";
 import { body, param } from "../../../http/validate.ts";
-import { runsAnswer, readCursor, writeCursor } from "../../query/responses.ts";
+import { runsResponse, readCursor, writeCursor } from "../../query/responses.ts";
 import {
   readContext,
   NAMES_V1,
@@ -28,14 +28,21 @@ import { listComparatives } from "./store.ts";
 import { Example, exampleValue } from "../examples/row.ts";
 import { DatasetId } from "../examples/schema.ts";
 import { existingDataset, existingExperiments, type DatasetRow } from "../datasets/store.ts";
-import { pageOfRows, type RowPage, type RowsWanted, PAGE_BYTES, type RunsWanted, runsOfRows } from "./rows.ts";
+import {
+  pageOfRows,
+  type RowPage,
+  type ExperimentRowQuery,
+  PAGE_BYTES,
+  type ExperimentRunQuery,
+  runsOfRows,
+} from "./rows.ts";
 
 /** Each experiment with a filter takes a search of its own. */
-const MOST_EXPERIMENTS = 20;
+const MAX_EXPERIMENTS = 20;
 const Experiments = v.pipe(
   v.array(Uuid),
   v.minLength(1, "names at least one experiment"),
-  v.maxLength(MOST_EXPERIMENTS, `names at most ${MOST_EXPERIMENTS} experiments`),
+  v.maxLength(MAX_EXPERIMENTS, `names at most ${MAX_EXPERIMENTS} experiments`),
   v.transform((ids) => [...new Set(ids)]),
 );
 const Filter = v.pipe(v.string(), v.minLength(1), v.maxLength(20_000));
@@ -79,7 +86,7 @@ const RowsV2 = v.object({
   items: v.array(v.object({ ...Example.entries, runs: v.array(SelectedRun) })),
   next_cursor: v.nullable(v.string()),
 });
-const USUAL = 20;
+const DEFAULT_FIELDS = 20;
 
 /** What a preview leaves out. */
 const HEAVY = new Set(["inputs", "outputs", "extra", "events", "serialized"]);
@@ -91,7 +98,7 @@ export const experimentRows = new Hono<App>().post(
   param(DatasetId),
   body(QueryRows),
   async (c) => {
-    const { session_ids, offset = 0, limit = USUAL, preview, ...given } = c.req.valid("json");
+    const { session_ids, offset = 0, limit = DEFAULT_FIELDS, preview, ...given } = c.req.valid("json");
     const dataset = await datasetFor(c, c.req.valid("param").dataset_id, session_ids, given.comparative_experiment_id);
     const filters = given.filters ?? {};
     const page = await pageOfRows(c.env, dataset, { experimentIds: session_ids, filters, limit, offset, after: null });
@@ -100,7 +107,7 @@ export const experimentRows = new Hono<App>().post(
     const wanted = { experimentIds: session_ids, payloads: selectPayloads(names), values: [] };
     const runs = await runsOfRows(c.env, dataset.workspaceId, page, wanted);
     if (!runs) throw new Problem(413, `The runs are larger than ${PAGE_BYTES} bytes. Use a smaller limit, or preview.`);
-    return answer(
+    return rowsResponse(
       c,
       page,
       runs,
@@ -116,7 +123,14 @@ export const experimentRowsV2 = new Hono<App>().post(
   param(DatasetId),
   body(QueryRowsV2),
   async (c) => {
-    const { experiment_ids, example_ids, filters = {}, sort, page_size = USUAL, ...given } = c.req.valid("json");
+    const {
+      experiment_ids,
+      example_ids,
+      filters = {},
+      sort,
+      page_size = DEFAULT_FIELDS,
+      ...given
+    } = c.req.valid("json");
     const { dataset_id } = c.req.valid("param");
     const dataset = await datasetFor(c, dataset_id, experiment_ids, given.comparative_experiment_id);
     const selects = parseSelects(given.selects);
@@ -133,7 +147,7 @@ export const experimentRowsV2 = new Hono<App>().post(
     const { page, runs } = await findFitting(c.env, dataset, wanted, page_size, runsWanted);
     const next_cursor = writeCursor(page.next);
     const shown = (run: QueriedRun, context: ShapeContext) => runV2(run, selects, context);
-    return answer(c, page, runs, shown, (items) => ({ items, next_cursor }));
+    return rowsResponse(c, page, runs, shown, (items) => ({ items, next_cursor }));
   },
 );
 
@@ -141,9 +155,9 @@ export const experimentRowsV2 = new Hono<App>().post(
 async function findFitting(
   env: Env,
   dataset: DatasetRow,
-  wanted: Omit<RowsWanted, "limit">,
+  wanted: Omit<ExperimentRowQuery, "limit">,
   most: number,
-  runsWanted: RunsWanted,
+  runsWanted: ExperimentRunQuery,
 ): Promise<{ page: RowPage; runs: Map<string, QueriedRun[]> }> {
   for (let limit = most; limit >= 1; limit = Math.floor(limit / 2)) {
     const page = await pageOfRows(env, dataset, { ...wanted, limit });
@@ -165,7 +179,7 @@ async function datasetFor(c: Context<App>, id: string, experimentIds: string[], 
   return dataset;
 }
 
-async function answer(
+async function rowsResponse(
   c: Context<App>,
   { rows }: RowPage,
   runs: Map<string, QueriedRun[]>,
@@ -179,5 +193,5 @@ async function answer(
     ...(await exampleValue(c.env, origin, row)),
     runs: (runs.get(row.id) ?? []).map((run) => shown(run, context)),
   }));
-  return runsAnswer(openBlobs(c.env), whole(await Promise.all(items)));
+  return runsResponse(openSealedBlobs(c.env), whole(await Promise.all(items)));
 }

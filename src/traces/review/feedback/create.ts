@@ -13,11 +13,11 @@ import { loadMasker } from "../../masking/store.ts";
 import { projectById } from "../../projects/resolve.ts";
 import { listPartitions } from "../../projects/partitions.ts";
 import { tracePartition } from "../../stub.ts";
-import type { PartitionIdentity, Place, StoredFeedback } from "../../types.ts";
+import type { PartitionIdentity, PartitionLocation, StoredFeedback } from "../../types.ts";
 import { CreateFeedback } from "./schema.ts";
-import { findPlace, savePlace, type FeedbackPlace } from "./store.ts";
+import { findFeedbackLocation, saveFeedbackLocation, type FeedbackLocation } from "./store.ts";
 
-type Given = InferOutput<typeof CreateFeedback>;
+type FeedbackInput = InferOutput<typeof CreateFeedback>;
 
 /** The most bytes of one feedback as JSON. Its row holds it once and its value twice more. */
 const FEEDBACK_BYTES = 256 * 1024;
@@ -30,17 +30,17 @@ export async function createFeedback(
   env: Env,
   principal: Principal,
   body: unknown,
-  places?: Map<string, Place>,
+  places?: Map<string, PartitionLocation>,
 ): Promise<StoredFeedback> {
   const given = parse(CreateFeedback, body, "body");
   const db = database(env.DB);
   const { workspaceId } = principal;
   const id = given.id ?? crypto.randomUUID();
-  const known = await findPlace(db, workspaceId, id);
-  const place = known ?? (await locateFeedback(env, db, workspaceId, given, places));
-  const project = await projectById(db, workspaceId, place.projectId);
+  const known = await findFeedbackLocation(db, workspaceId, id);
+  const location = known ?? (await locateFeedback(env, db, workspaceId, given, places));
+  const project = await projectById(db, workspaceId, location.projectId);
   if (!project) throw new Problem(404, "session_id: project not found.");
-  const { projectId, day, shard } = place;
+  const { projectId, day, shard } = location;
   const identity = { workspaceId, projectId, day, shard, traceTier: project.traceTier };
   const feedback = storedFeedback(id, given, projectId);
   return (await storeFeedback(env, identity, feedback)) ?? feedback;
@@ -61,7 +61,7 @@ export async function storeFeedback(
   withinBytes(masked, FEEDBACK_BYTES, "the feedback as a whole");
   const stored = await tracePartition(env, workspaceId, identity).putFeedback(identity, masked, asRead);
   if (!stored) return undefined;
-  await savePlace(database(env.DB), { workspaceId, projectId, day, shard, ...toListed(stored) });
+  await saveFeedbackLocation(database(env.DB), { workspaceId, projectId, day, shard, ...toListed(stored) });
   return stored;
 }
 
@@ -83,9 +83,9 @@ async function locateFeedback(
   env: Env,
   db: Database,
   workspaceId: string,
-  given: Given,
-  places?: Map<string, Place>,
-): Promise<Place> {
+  given: FeedbackInput,
+  places?: Map<string, PartitionLocation>,
+): Promise<PartitionLocation> {
   const runId = given.run_id ?? undefined;
   const projectId = given.session_id ?? undefined;
   if (runId === undefined) {
@@ -114,7 +114,7 @@ async function chooseShard(
   env: Env,
   db: Database,
   workspaceId: string,
-  { projectId, day }: Omit<Place, "shard">,
+  { projectId, day }: Omit<PartitionLocation, "shard">,
   traceId: string,
 ): Promise<number> {
   const places = await listPartitions(db, workspaceId, projectId, day, day);
@@ -125,7 +125,7 @@ async function chooseShard(
   return holders.flat()[0] ?? 0;
 }
 
-function storedFeedback(id: string, given: Given, projectId: string): StoredFeedback {
+function storedFeedback(id: string, given: FeedbackInput, projectId: string): StoredFeedback {
   const now = new Date().toISOString();
   const created = parseTime(given.created_at);
   const source = given.feedback_source ?? { type: "api" };
@@ -154,11 +154,15 @@ function storedFeedback(id: string, given: Given, projectId: string): StoredFeed
 const AT_ONCE = 50;
 
 /** The feedback of these places, in their order. */
-export async function loadFeedback(env: Env, workspaceId: string, places: FeedbackPlace[]): Promise<StoredFeedback[]> {
+export async function loadFeedback(
+  env: Env,
+  workspaceId: string,
+  places: FeedbackLocation[],
+): Promise<StoredFeedback[]> {
   const groups = Map.groupBy(places, ({ projectId, day, shard }) => `${projectId}/${day}/${shard}`);
   const loaded = await Promise.all(
     [...groups.values()].map(async (group) => {
-      const partition = tracePartition(env, workspaceId, group[0] as FeedbackPlace);
+      const partition = tracePartition(env, workspaceId, group[0] as FeedbackLocation);
       const loaded: StoredFeedback[] = [];
       for (let i = 0; i < group.length; i += AT_ONCE) {
         loaded.push(...(await partition.getFeedback(group.slice(i, i + AT_ONCE).map(({ id }) => id))));

@@ -1,6 +1,6 @@
 /** What feedback of a key may be: create, list, change, delete. Links for feedback are held to it. */
 import * as v from "valibot";
-import { AnyObject, Time, Message } from "../../../http/shapes.ts";
+import { AnyObject, Time, ResultMessage } from "../../../http/shapes.ts";
 import { Hono } from "hono";
 import { audit } from "../../../access/audit/record.ts";
 import { database } from "../../../db/client.ts";
@@ -25,9 +25,9 @@ import {
   deleteConfig,
   findConfig,
   listConfigs,
-  deletePlace,
-  findPlace,
-  listPlaces,
+  deleteFeedbackLocation,
+  findFeedbackLocation,
+  listFeedbackLocations,
 } from "./store.ts";
 import { StoredFeedback } from "../../types.ts";
 import { CHANGED, nextTime, untilUnchanged } from "../../../db/writes.ts";
@@ -35,7 +35,7 @@ import { isObject } from "../../../lib/json.ts";
 import { CONNECTIONS, inParallel } from "../../../lib/parallel.ts";
 import { idempotentId } from "../../../http/idempotent-id.ts";
 import { projectById } from "../../projects/resolve.ts";
-import { refuseHeld } from "../../projects/retention.ts";
+import { refuseLegalHold } from "../../projects/retention.ts";
 import { listPartitions } from "../../projects/partitions.ts";
 import { findProject } from "../../projects/store.ts";
 import { tracePartition } from "../../stub.ts";
@@ -117,22 +117,22 @@ function toWire({ workspaceId, key, config, isLowerScoreBetter, modifiedAt }: Co
   };
 }
 
-interface Change {
+interface CategoryChange {
   add: { value: number; label?: string | null | undefined }[];
   remove: number[];
 }
 
 /** The fewest categories between which feedback can choose. */
-const FEWEST = 2;
-const MOST = 100;
+const MIN_CATEGORIES = 2;
+const MAX_CATEGORIES = 100;
 
 /** The config with other categories. @throws Problem 422 when a change does not fit it */
-function changeCategories(config: FeedbackConfig, { add, remove }: Change): FeedbackConfig {
+function changeCategories(config: FeedbackConfig, { add, remove }: CategoryChange): FeedbackConfig {
   if (config.type !== "categorical") throw new Problem(422, "Only categorical feedback has categories.");
   const kept = (config.categories ?? []).filter(({ value }) => !remove.includes(value));
   const categories = [...kept, ...add];
-  if (categories.length < FEWEST) throw new Problem(422, `At least ${FEWEST} categories must remain.`);
-  if (categories.length > MOST) throw new Problem(422, `A config has at most ${MOST} categories.`);
+  if (categories.length < MIN_CATEGORIES) throw new Problem(422, `At least ${MIN_CATEGORIES} categories must remain.`);
+  if (categories.length > MAX_CATEGORIES) throw new Problem(422, `A config has at most ${MAX_CATEGORIES} categories.`);
   const labels = categories.flatMap(({ label }) => label ?? []);
   if (new Set(categories.map(({ value }) => value)).size < categories.length || new Set(labels).size < labels.length)
     throw new Problem(422, "Invalid body.add_categories: a value or a label is there twice.");
@@ -160,7 +160,7 @@ export const feedback = new Hono<App>()
     query(ListFeedback),
     async (c) => {
       const { workspaceId } = c.get("principal");
-      const places = await listPlaces(database(c.env.DB), workspaceId, c.req.valid("query"));
+      const places = await listFeedbackLocations(database(c.env.DB), workspaceId, c.req.valid("query"));
       return c.json(await loadFeedback(c.env, workspaceId, places));
     },
   )
@@ -191,25 +191,25 @@ export const feedback = new Hono<App>()
       return c.json(stored);
     },
   )
-  .delete("/feedback/:feedback_id", feedbackDoc("Delete feedback", Message), param(FeedbackId), async (c) => {
+  .delete("/feedback/:feedback_id", feedbackDoc("Delete feedback", ResultMessage), param(FeedbackId), async (c) => {
     const { workspaceId } = c.get("principal");
     const db = database(c.env.DB);
     // The place is deleted last, so that a deletion that failed in between can be sent again.
-    const place = await findPlace(db, workspaceId, c.req.valid("param").feedback_id);
+    const place = await findFeedbackLocation(db, workspaceId, c.req.valid("param").feedback_id);
     if (!place) throw new Problem(404, "Feedback not found.");
     const project = await findProject(db, workspaceId, place.projectId);
-    refuseHeld(project?.legalHold ?? false);
+    refuseLegalHold(project?.legalHold ?? false);
     await audit(c, { action: "feedback.deleted", targetId: place.id });
     // While feedback moves (move.ts), two shards have it.
     const shards = await listPartitions(db, workspaceId, place.projectId, place.day, place.day);
     const holders = new Map([place, ...shards].map((one) => [one.shard, one])).values();
     await inParallel(holders, CONNECTIONS, (one) => tracePartition(c.env, workspaceId, one).deleteFeedback(place.id));
-    await deletePlace(db, workspaceId, place.id);
+    await deleteFeedbackLocation(db, workspaceId, place.id);
     return c.json({ message: "Feedback deleted" });
   });
 
 async function requireFeedback(env: Env, workspaceId: string, id: string) {
-  const place = await findPlace(database(env.DB), workspaceId, id);
+  const place = await findFeedbackLocation(database(env.DB), workspaceId, id);
   const [feedback] = place ? await loadFeedback(env, workspaceId, [place]) : [];
   if (!place || !feedback) throw new Problem(404, "Feedback not found.");
   return { place, feedback };

@@ -132,14 +132,14 @@ export const ListTokens = choosing({ run_id: Uuid, ...pagingQuery(100) });
 export const TokenParam = v.object({ token: Uuid });
 
 /** What the holder of a link gives. */
-export const Given = v.object({
+export const TokenFeedback = v.object({
   score: body.score,
   value: body.value,
   comment: body.comment,
   correction: body.correction,
   metadata: v.nullish(JsonMembers),
 });
-export type Given = v.InferOutput<typeof Given>;
+export type TokenFeedback = v.InferOutput<typeof TokenFeedback>;
 
 const word = v.optional(v.pipe(v.string(), v.maxLength(10_000)));
 const scoreText = v.optional(
@@ -149,4 +149,4 @@ const scoreText = v.optional(
     v.transform((text) => (/^[tf]/i.test(text) ? /^t/i.test(text) : Number(text))),
   ),
 );
-export const GivenInQuery = v.object({ score: scoreText, value: word, comment: word, correction: word });
+export const TokenFeedbackQuery = v.object({ score: scoreText, value: word, comment: word, correction: word });

@@ -4,7 +4,7 @@ import { inList } from "../../../db/conditions.ts";
 import type { Database } from "../../../db/client.ts";
 import { deleteOverdue, CHANGED, nextTime, untilUnchanged, deleteAll } from "../../../db/writes.ts";
 import { feedbackConfigs, feedbackTokens, feedbackPlaces } from "./table.ts";
-import type { Place } from "../../types.ts";
+import type { PartitionLocation } from "../../types.ts";
 
 export type TokenRow = typeof feedbackTokens.$inferSelect;
 export type ConfigRow = typeof feedbackConfigs.$inferSelect;
@@ -118,9 +118,9 @@ export async function listConfigs(
 
 // D1: the location of each feedback.
 
-export type FeedbackPlace = typeof feedbackPlaces.$inferSelect;
+export type FeedbackLocation = typeof feedbackPlaces.$inferSelect;
 
-export interface FeedbackWanted {
+export interface FeedbackQuery {
   run?: string[];
   session?: string[];
   key?: string[];
@@ -137,7 +137,7 @@ export interface FeedbackWanted {
 }
 
 /** Writes the location of a feedback. A location that is already written does not change. */
-export async function savePlace(db: Database, row: FeedbackPlace): Promise<void> {
+export async function saveFeedbackLocation(db: Database, row: FeedbackLocation): Promise<void> {
   const { key, source, userId, hasScore, hasComment } = row;
   await db
     .insert(feedbackPlaces)
@@ -149,7 +149,7 @@ export async function savePlace(db: Database, row: FeedbackPlace): Promise<void>
 }
 
 /** Changes the shard of a feedback, and writes its location when a request that stores it has not come so far. */
-export async function movePlace(db: Database, row: FeedbackPlace): Promise<void> {
+export async function moveFeedbackLocation(db: Database, row: FeedbackLocation): Promise<void> {
   const target = [feedbackPlaces.workspaceId, feedbackPlaces.id];
   await db
     .insert(feedbackPlaces)
@@ -157,7 +157,11 @@ export async function movePlace(db: Database, row: FeedbackPlace): Promise<void>
     .onConflictDoUpdate({ target, set: { shard: row.shard } });
 }
 
-export async function findPlace(db: Database, workspaceId: string, id: string): Promise<FeedbackPlace | undefined> {
+export async function findFeedbackLocation(
+  db: Database,
+  workspaceId: string,
+  id: string,
+): Promise<FeedbackLocation | undefined> {
   return db
     .select()
     .from(feedbackPlaces)
@@ -169,7 +173,7 @@ export async function findPlace(db: Database, workspaceId: string, id: string): 
 const AT_ONCE = 10_000;
 
 /** Deletes the locations of these feedbacks. */
-export async function deletePlacesById(db: Database, workspaceId: string, ids: string[]): Promise<void> {
+export async function deleteFeedbackLocationsById(db: Database, workspaceId: string, ids: string[]): Promise<void> {
   const { workspaceId: workspace, id } = feedbackPlaces;
   for (let at = 0; at < ids.length; at += AT_ONCE) {
     const some = inList(id, ids.slice(at, at + AT_ONCE));
@@ -177,14 +181,14 @@ export async function deletePlacesById(db: Database, workspaceId: string, ids: s
   }
 }
 
-export async function deletePlace(db: Database, workspaceId: string, id: string): Promise<void> {
+export async function deleteFeedbackLocation(db: Database, workspaceId: string, id: string): Promise<void> {
   await db.delete(feedbackPlaces).where(and(eq(feedbackPlaces.workspaceId, workspaceId), eq(feedbackPlaces.id, id)));
 }
 
-export async function deletePartitionPlaces(
+export async function deletePartitionFeedbackLocations(
   db: Database,
   workspaceId: string,
-  { projectId, day, shard }: Place,
+  { projectId, day, shard }: PartitionLocation,
 ): Promise<void> {
   const ofProject = and(eq(feedbackPlaces.workspaceId, workspaceId), eq(feedbackPlaces.projectId, projectId));
   const ofShard = and(ofProject, eq(feedbackPlaces.day, day), eq(feedbackPlaces.shard, shard));
@@ -192,7 +196,11 @@ export async function deletePartitionPlaces(
 }
 
 /** Newest first. */
-export async function listPlaces(db: Database, workspaceId: string, wanted: FeedbackWanted): Promise<FeedbackPlace[]> {
+export async function listFeedbackLocations(
+  db: Database,
+  workspaceId: string,
+  wanted: FeedbackQuery,
+): Promise<FeedbackLocation[]> {
   const { run, session, key, source, user, has_comment, has_score, level, min_created_at, max_created_at } = wanted;
   return db
     .select()

@@ -4,7 +4,7 @@ import { addCount } from "../../../limits/prices/usage.ts";
 import type { FeedbackSum } from "../../types.ts";
 import { database } from "../../../db/client.ts";
 import { loadFeedback } from "./create.ts";
-import { listPlaces } from "./store.ts";
+import { listFeedbackLocations } from "./store.ts";
 
 const MAX_LABELS = 100;
 /** The most characters of a label. */
@@ -75,7 +75,7 @@ export function addSums(a: FeedbackSum, b: FeedbackSum): FeedbackSum {
 // Feedback on a project as a whole, such as what summary evaluators of the SDKs give.
 
 /** Older feedback is left out. */
-const MOST = 1_000;
+const MAX_FEEDBACK = 1_000;
 
 /** `session_feedback_stats` of a project: the statistics of each key. */
 export async function sessionFeedbackStats(
@@ -83,8 +83,8 @@ export async function sessionFeedbackStats(
   workspaceId: string,
   projectId: string,
 ): Promise<Record<string, object>> {
-  const wanted = { session: [projectId], level: "session" as const, limit: MOST, offset: 0 };
-  const places = await listPlaces(database(env.DB), workspaceId, wanted);
+  const wanted = { session: [projectId], level: "session" as const, limit: MAX_FEEDBACK, offset: 0 };
+  const places = await listFeedbackLocations(database(env.DB), workspaceId, wanted);
   const given = await loadFeedback(env, workspaceId, places);
   const sums = sumFeedback(
     given.map(({ key, score, value, error }) => ({

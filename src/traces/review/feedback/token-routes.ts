@@ -7,13 +7,13 @@ import * as v from "valibot";
 import { type Context, Hono } from "hono";
 import { audit } from "../../../access/audit/record.ts";
 import { limitAddress, limitLink } from "../../../access/auth/limits.ts";
-import { AnyObject, Message } from "../../../http/shapes.ts";
+import { AnyObject, ResultMessage } from "../../../http/shapes.ts";
 import { createDoc, eitherBody, json, media, PROBLEM } from "../../../http/route.ts";
 import { serverAddress, type App } from "../../../http/context.ts";
 import { type Problem, toProblem } from "../../../lib/problem.ts";
 import { body, param, query } from "../../../http/validate.ts";
-import { CreateTokens, Given, GivenInQuery, ListTokens, TokenParam } from "./schema.ts";
-import { readExpiry, giveByToken, findLiveToken, issueTokens, listTokens, ShownToken } from "./tokens.ts";
+import { CreateTokens, TokenFeedback, TokenFeedbackQuery, ListTokens, TokenParam } from "./schema.ts";
+import { readExpiry, storeTokenFeedback, findLiveToken, issueTokens, listTokens, FeedbackToken } from "./tokens.ts";
 
 // What a person sees who follows a link for feedback in a browser.
 
@@ -27,7 +27,7 @@ const THUMBS: FeedbackConfig = {
 };
 
 /** The form leads back to the link, now with what is given in its query. */
-export function askPage({ key, config }: Pick<TokenRow, "key" | "config">) {
+export function feedbackFormPage({ key, config }: Pick<TokenRow, "key" | "config">) {
   return htmlPage(
     "Feedback",
     html`<h1>Rate this answer</h1>
@@ -83,7 +83,7 @@ const THANKS = { message: "Feedback received" };
 export const feedbackTokens = new Hono<App>()
   .post(
     "/feedback/tokens",
-    doc("Make links by which feedback is given without a key", v.union([ShownToken, v.array(ShownToken)])),
+    doc("Make links by which feedback is given without a key", v.union([FeedbackToken, v.array(FeedbackToken)])),
     body(CreateTokens),
     async (c) => {
       const asked = c.req.valid("json");
@@ -102,7 +102,7 @@ export const feedbackTokens = new Hono<App>()
   )
   .get(
     "/feedback/tokens",
-    doc("List a run's links for feedback that have not expired", v.array(ShownToken)),
+    doc("List a run's links for feedback that have not expired", v.array(FeedbackToken)),
     query(ListTokens),
     async (c) =>
       c.json(await listTokens(c.env, c.get("principal").workspaceId, serverAddress(c), c.req.valid("query"))),
@@ -114,14 +114,14 @@ export const feedbackTokens = new Hono<App>()
       default: eitherBody(PROBLEM, media("text/html")),
     }),
     param(TokenParam),
-    query(GivenInQuery),
+    query(TokenFeedbackQuery),
     async (c) => {
       if (onlyLooks(c)) return c.body(null, 200, { "cache-control": "no-store" });
       await limitLink(c);
       if (!wantsPage(c)) return createFromToken(c, c.req.valid("param").token, c.req.valid("query"));
       try {
         const held = await findLiveToken(c.env, c.req.valid("param").token);
-        if (new URL(c.req.url).search === "") return await askPage(held);
+        if (new URL(c.req.url).search === "") return await feedbackFormPage(held);
         await createFromToken(c, c.req.valid("param").token, c.req.valid("query"));
         return await thanksPage();
       } catch (error) {
@@ -131,15 +131,15 @@ export const feedbackTokens = new Hono<App>()
   )
   .post(
     "/feedback/tokens/:token",
-    doc("Give feedback by a link", Message),
+    doc("Give feedback by a link", ResultMessage),
     param(TokenParam),
-    body(Given, { limit: 200_000 }),
+    body(TokenFeedback, { limit: 200_000 }),
     async (c) => createFromToken(c, c.req.valid("param").token, c.req.valid("json")),
   );
 
-async function createFromToken(c: Context<App>, token: string, given: Given): Promise<Response> {
+async function createFromToken(c: Context<App>, token: string, given: TokenFeedback): Promise<Response> {
   await limitAddress(c, "feedback");
-  await giveByToken(c.env, await findLiveToken(c.env, token), given);
+  await storeTokenFeedback(c.env, await findLiveToken(c.env, token), given);
   return c.json(THANKS, 200, { "cache-control": "no-store" });
 }
 

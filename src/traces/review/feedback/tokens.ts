@@ -10,7 +10,7 @@ import { database } from "../../../db/client.ts";
 import type { FeedbackConfig } from "./table.ts";
 import { Problem } from "../../../lib/problem.ts";
 import { createFeedback } from "./create.ts";
-import { type CreateToken, type Given } from "./schema.ts";
+import { type CreateToken, type TokenFeedback } from "./schema.ts";
 import { findConfig, findToken, saveTokens, type TokenRow, tokensOfRun } from "./store.ts";
 
 const TOKENS_PATH = "/api/v1/feedback/tokens";
@@ -19,9 +19,9 @@ const PURPOSE = "feedback token";
 const MINUTE_MS = 60_000;
 /** The default lifetime of a link. */
 const VALID_MINUTES = 180;
-const MOST_MINUTES = 366 * 24 * 60;
+const MAX_MINUTES = 366 * 24 * 60;
 
-export interface TokenWanted {
+export interface TokenInput {
   runId: string;
   key: string;
   config?: FeedbackConfig;
@@ -31,8 +31,8 @@ export interface TokenWanted {
   place?: { projectId: string; startTime: number };
 }
 
-export type ShownToken = v.InferOutput<typeof ShownToken>;
-export const ShownToken = v.pipe(
+export type FeedbackToken = v.InferOutput<typeof FeedbackToken>;
+export const FeedbackToken = v.pipe(
   v.object({ id: v.string(), url: v.string(), expires_at: Time, feedback_key: v.string() }),
   v.title("FeedbackLink"),
 );
@@ -42,8 +42,8 @@ export async function issueTokens(
   env: Env,
   workspaceId: string,
   origin: string,
-  wanted: TokenWanted[],
-): Promise<ShownToken[]> {
+  wanted: TokenInput[],
+): Promise<FeedbackToken[]> {
   const made = await Promise.all(wanted.map((one) => tokenRow(env, workspaceId, one)));
   await saveTokens(
     database(env.DB),
@@ -52,7 +52,7 @@ export async function issueTokens(
   return made.map(({ token, row }) => toWire(token, row, origin));
 }
 
-async function tokenRow(env: Env, workspaceId: string, { runId, key, config, expiresAt, place }: TokenWanted) {
+async function tokenRow(env: Env, workspaceId: string, { runId, key, config, expiresAt, place }: TokenInput) {
   const token = crypto.randomUUID();
   const row: TokenRow = {
     hash: sha256(token),
@@ -72,7 +72,7 @@ async function tokenRow(env: Env, workspaceId: string, { runId, key, config, exp
 export function readExpiry({ expires_in, expires_at }: CreateToken, now: number): number {
   const { days, hours, minutes } = expires_in ?? { days: 0, hours: 0, minutes: VALID_MINUTES };
   const end = expires_at == null ? now + ((days * 24 + hours) * 60 + minutes) * MINUTE_MS : expires_at / 1000;
-  if (end > now && end <= now + MOST_MINUTES * MINUTE_MS) return Math.floor(end);
+  if (end > now && end <= now + MAX_MINUTES * MINUTE_MS) return Math.floor(end);
   throw new Problem(422, "A link must expire after now, and within 366 days.");
 }
 
@@ -82,7 +82,7 @@ export async function listTokens(
   workspaceId: string,
   origin: string,
   { run_id, limit, offset }: { run_id: string; limit: number; offset: number },
-): Promise<ShownToken[]> {
+): Promise<FeedbackToken[]> {
   const rows = await tokensOfRun(database(env.DB), workspaceId, run_id, { now: Date.now(), limit, offset });
   const open = rows.map(async (row) => {
     // Encrypted with a key that the deployment no longer has: the link still works, but cannot be shown again.
@@ -101,7 +101,11 @@ export async function findLiveToken(env: Env, token: string): Promise<TokenRow> 
 }
 
 /** Stores what a link's holder gives. Each time is feedback of its own. 422 when the link's config does not allow it. */
-export async function giveByToken(env: Env, row: TokenRow, { metadata, ...given }: Given): Promise<void> {
+export async function storeTokenFeedback(
+  env: Env,
+  row: TokenRow,
+  { metadata, ...given }: TokenFeedback,
+): Promise<void> {
   const fault = row.config ? findFault(row.config, given) : undefined;
   if (fault) throw new Problem(422, fault);
   const by = { workspaceId: row.workspaceId, scopes: ["write" as const], kind: "key" as const, credentialId: row.hash };
@@ -117,7 +121,10 @@ export async function giveByToken(env: Env, row: TokenRow, { metadata, ...given 
 }
 
 /** What of the feedback its config does not allow, and what it does. */
-function findFault({ type, min, max, categories }: FeedbackConfig, { score, value }: Given): string | undefined {
+function findFault(
+  { type, min, max, categories }: FeedbackConfig,
+  { score, value }: TokenFeedback,
+): string | undefined {
   const number = score == null ? undefined : Number(score);
   if (type === "continuous" && number !== undefined && !(number >= (min ?? -Infinity) && number <= (max ?? Infinity))) {
     return `score must be from ${min ?? "any"} to ${max ?? "any"}.`;
@@ -129,7 +136,7 @@ function findFault({ type, min, max, categories }: FeedbackConfig, { score, valu
   return known ? undefined : "score and value must be those of one of the key's categories.";
 }
 
-function toWire(token: string, { key, expiresAt }: TokenRow, origin: string): ShownToken {
+function toWire(token: string, { key, expiresAt }: TokenRow, origin: string): FeedbackToken {
   const expires = new Date(expiresAt).toISOString();
   return { id: token, url: `${origin}${TOKENS_PATH}/${token}`, expires_at: expires, feedback_key: key };
 }

@@ -1,9 +1,9 @@
 /** A dataset as a file: what a line is in each format. */
 import { isObject, parseExact } from "../../../lib/json.ts";
-import { type Message, messagesIn } from "../../query/messages.ts";
+import { type ConversationMessage, messagesIn } from "../../query/messages.ts";
 import { csvLine } from "./upload.ts";
 import { database } from "../../../db/client.ts";
-import { openBlobs } from "../../../access/encryption/blobs.ts";
+import { openSealedBlobs } from "../../../access/encryption/blobs.ts";
 import { Problem } from "../../../lib/problem.ts";
 import { blobKey } from "../examples/bodies.ts";
 import { type ExampleRow, listExamples } from "../examples/store.ts";
@@ -34,7 +34,7 @@ export function jsonLine({ id, name, inputs, outputs, metadata }: WholeExample):
 
 /** One line of JSON: OpenAI's evals read `input` and `ideal`. */
 export function evalLine(example: WholeExample): string {
-  return line({ input: conversation(example.inputs, "user"), ideal: answerIn(example.outputs) });
+  return line({ input: conversation(example.inputs, "user"), ideal: textOfOutputs(example.outputs) });
 }
 
 /** One line of JSON: OpenAI's fine-tuning reads one conversation a line. */
@@ -68,7 +68,7 @@ function storedMessage(message: unknown): unknown {
   return { type: message["type"], ...message["data"] };
 }
 
-function openAiMessage({ role, type, content, name, tool_calls, tool_call_id, ...rest }: Message): object {
+function openAiMessage({ role, type, content, name, tool_calls, tool_call_id, ...rest }: ConversationMessage): object {
   const kind = typeof role === "string" ? role : typeof type === "string" ? type : "user";
   const extra = isObject(rest["additional_kwargs"]) ? rest["additional_kwargs"] : {};
   const calls = openAiCalls(extra["tool_calls"] ?? tool_calls);
@@ -92,7 +92,7 @@ function openAiCalls(calls: unknown): unknown[] | undefined {
   });
 }
 
-function answerIn(outputs: Record<string, unknown> | null): string {
+function textOfOutputs(outputs: Record<string, unknown> | null): string {
   if (!outputs) return "";
   const last = messagesIn(conversationIn(outputs)).at(-1);
   const content = last?.["content"];
@@ -141,7 +141,7 @@ function formatCell(value: unknown): string {
 // Writes a dataset as a file, page by page: it may be larger than the memory.
 
 const LINES = { jsonl: jsonLine, openai: evalLine, openai_ft: tuningLine };
-export type Format = keyof typeof LINES | "csv";
+export type DownloadFormat = keyof typeof LINES | "csv";
 
 /** Rows of D1 read at once: at most 6.4 MB with bodies that are in the rows. */
 const PAGE = 100;
@@ -152,7 +152,12 @@ interface Writer {
 }
 
 /** How a version of the dataset is written in this format. @throws Problem 422 */
-export async function createWriter(env: Env, dataset: DatasetRow, format: Format, asOf: number): Promise<Writer> {
+export async function createWriter(
+  env: Env,
+  dataset: DatasetRow,
+  format: DownloadFormat,
+  asOf: number,
+): Promise<Writer> {
   if (format !== "csv") return { line: LINES[format] };
   const columns = await readColumns(env, dataset, asOf);
   return { header: columns.header(), line: (example) => columns.line(example) };
@@ -207,7 +212,7 @@ async function readBody(
   part: "inputs" | "outputs",
 ): Promise<Record<string, unknown> | null> {
   const hash = row[`${part}Hash`];
-  const text = hash ? await (await openBlobs(env).get(blobKey(row, hash)))?.text() : row[part];
+  const text = hash ? await (await openSealedBlobs(env).get(blobKey(row, hash)))?.text() : row[part];
   const body = text ? parseExact(text) : null;
   return isObject(body) ? body : null;
 }

@@ -9,7 +9,7 @@ import { Problem } from "../../../lib/problem.ts";
 import type { App } from "../../../http/context.ts";
 import { param, query } from "../../../http/validate.ts";
 import { idempotentId, newOrEarlier } from "../../../http/idempotent-id.ts";
-import { decodedBody, WHOLE_BYTES, withClaim } from "../../ingest/body.ts";
+import { decodedBody, WHOLE_BYTES, withReservation } from "../../ingest/body.ts";
 import { readBoundary, readParts } from "../../ingest/multipart.ts";
 import { destroyDataset } from "../datasets/routes.ts";
 import { AsOf } from "../examples/schema.ts";
@@ -18,7 +18,7 @@ import { existingDataset } from "../datasets/store.ts";
 import { Dataset, toWireDatasets } from "../datasets/row.ts";
 import { findDataset, insertDataset } from "../datasets/store.ts";
 import { resolveVersion } from "../datasets/store.ts";
-import { writeFile, type Format, createWriter } from "./download.ts";
+import { writeFile, type DownloadFormat, createWriter } from "./download.ts";
 import { UploadForm } from "./upload.ts";
 import { examplesIn } from "./upload.ts";
 
@@ -28,7 +28,7 @@ const Download = v.object({ as_of: v.optional(AsOf) });
 
 export const datasetFiles = new Hono<App>()
   .post("/datasets/upload", doc("Create a dataset from a file", Dataset), (c) =>
-    withClaim(c, async (claim) => {
+    withReservation(c, async (claim) => {
       const boundary = readBoundary(c.req.header("content-type") ?? null);
       const form = new UploadForm();
       const take = async (waiting: number) => claim.hold(waiting + form.bytes);
@@ -90,14 +90,19 @@ async function createFrom(c: Context<App>, form: UploadForm): Promise<Response> 
   }
 }
 
-const TYPES: Record<Format, [type: string, extension: string]> = {
+const TYPES: Record<DownloadFormat, [type: string, extension: string]> = {
   csv: ["text/csv; charset=utf-8", "csv"],
   jsonl: ["application/jsonl", "jsonl"],
   openai: ["application/jsonl", "jsonl"],
   openai_ft: ["application/jsonl", "jsonl"],
 };
 
-async function download(c: Context<App>, format: Format, id: string, version: string | undefined): Promise<Response> {
+async function download(
+  c: Context<App>,
+  format: DownloadFormat,
+  id: string,
+  version: string | undefined,
+): Promise<Response> {
   const dataset = await existingDataset(c, id);
   const named = await resolveVersion(database(c.env.DB), dataset.workspaceId, id, version);
   const asOf = named ?? dataset.examplesAt;

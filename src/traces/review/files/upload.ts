@@ -13,10 +13,10 @@ import {
 } from "../../../lib/json.ts";
 import { Problem } from "../../../lib/problem.ts";
 import { parse } from "../../../http/validate.ts";
-import type { Part } from "../../ingest/multipart.ts";
+import type { MultipartPart } from "../../ingest/multipart.ts";
 import { CreateDataset } from "../datasets/schema.ts";
 import { EXAMPLES, CreateExample } from "../examples/schema.ts";
-import { type GivenExample, givenExample } from "../examples/input.ts";
+import { type ExampleInput, readExampleInput } from "../examples/input.ts";
 
 const Column = v.pipe(v.string(), v.minLength(1), v.maxLength(500));
 /** A name, or a list of names. */
@@ -67,7 +67,7 @@ export class UploadForm {
   bytes = 0;
 
   /** @throws Problem 413, 422 */
-  add({ name, type, filename, data }: Part): void {
+  add({ name, type, filename, data }: MultipartPart): void {
     if (!data || (name !== "file" && data.byteLength > FIELD_BYTES)) throw new Problem(413, "A part is too large.");
     this.bytes += data.byteLength;
     // Small data is a view on a buffer that is reused.
@@ -165,10 +165,10 @@ const csvCell = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.repl
 
 // The rows of an uploaded file: CSV with a header, JSON Lines, or a JSON list.
 
-export type Row = Record<string, unknown>;
+export type UploadedRow = Record<string, unknown>;
 
 /** The rows of the file. The name or the type of the file says which format it has; without either it is CSV. @throws Problem 413, 422 */
-export function readRows(file: UploadedFile): Row[] {
+export function readRows(file: UploadedFile): UploadedRow[] {
   const rows = isLines(file)
     ? readJsonLines(decodeText(file))
     : isList(file)
@@ -189,9 +189,9 @@ function decodeText({ data }: UploadedFile): string {
   }
 }
 
-function readCsvRows(text: string): Row[] {
+function readCsvRows(text: string): UploadedRow[] {
   let header: string[] | undefined;
-  const rows: Row[] = [];
+  const rows: UploadedRow[] = [];
   for (const { line, cells } of readCsv(text)) {
     if (!header) {
       header = cells;
@@ -209,8 +209,8 @@ function readCsvRows(text: string): Row[] {
   return rows;
 }
 
-function readJsonLines(text: string): Row[] {
-  const rows: Row[] = [];
+function readJsonLines(text: string): UploadedRow[] {
+  const rows: UploadedRow[] = [];
   for (const [at, line] of text.split("\n").entries()) {
     if (line.trim() === "") continue;
     rows.push(toRow(parseJson(line), `line ${at + 1}`));
@@ -219,14 +219,14 @@ function readJsonLines(text: string): Row[] {
   return rows;
 }
 
-function readJsonList({ data }: UploadedFile): Row[] {
+function readJsonList({ data }: UploadedFile): UploadedRow[] {
   const list = decodeJson(data);
   if (!Array.isArray(list)) throw new Problem(422, "Invalid file: expected a JSON list of objects.");
   refuseMany(list.length);
   return list.map((value, at) => toRow(value, `item ${at}`));
 }
 
-function toRow(value: unknown, at: string): Row {
+function toRow(value: unknown, at: string): UploadedRow {
   if (!isObject(value)) throw new Problem(422, `Invalid file, ${at}: expected a JSON object.`);
   if (nestsDeeper(value)) throw new Problem(422, `Invalid file, ${at}: nests deeper than ${NESTING} levels.`);
   return value;
@@ -249,7 +249,7 @@ const WrittenExample = v.looseObject({ inputs, outputs, metadata, split, name: u
  * The examples of the rows: the columns that the form names, or without them examples as a download of JSON Lines has them. The
  * first row is the newest example, because lists begin with the newest. @throws Problem 413, 422
  */
-export function examplesIn({ fields, file }: Upload, now: number, makeId: (row: number) => string): GivenExample[] {
+export function examplesIn({ fields, file }: Upload, now: number, makeId: (row: number) => string): ExampleInput[] {
   const rows = readRows(file);
   const named = [fields.input_keys, fields.output_keys, fields.metadata_keys].flatMap((keys) => keys ?? []);
   const columns = new Set(rows.flatMap((row) => Object.keys(row)));
@@ -257,11 +257,11 @@ export function examplesIn({ fields, file }: Upload, now: number, makeId: (row: 
   if (missing !== undefined) throw new Problem(422, `Invalid form: the file has no column ${JSON.stringify(missing)}.`);
   return rows.map((row, at) => {
     const content = fields.input_keys ? splitRow(row, fields) : readWritten(row, at);
-    return givenExample(makeId(at), { ...content, created_at: now - at });
+    return readExampleInput(makeId(at), { ...content, created_at: now - at });
   });
 }
 
-function splitRow(row: Row, { input_keys = [], output_keys, metadata_keys, data_type }: UploadFields) {
+function splitRow(row: UploadedRow, { input_keys = [], output_keys, metadata_keys, data_type }: UploadFields) {
   const members = (keys: string[]) =>
     Object.fromEntries(
       keys.filter((key) => Object.hasOwn(row, key)).map((key) => [key, parseCell(row[key], data_type === "chat")]),
@@ -279,7 +279,7 @@ function parseCell(value: unknown, isChat: boolean): unknown {
   return Array.isArray(messages) || isObject(messages) ? messages : value;
 }
 
-function readWritten(row: Row, at: number) {
+function readWritten(row: UploadedRow, at: number) {
   if (!isObject(row["inputs"])) {
     throw new Problem(422, `Invalid form.input_keys: is required, because row ${at + 1} has no object inputs.`);
   }

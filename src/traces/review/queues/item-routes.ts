@@ -1,6 +1,6 @@
 /** The items of an annotation queue, which are runs and threads: the second generation, below `/v1/platform`. */
 import * as v from "valibot";
-import { Count, Id, Message, Time } from "../../../http/shapes.ts";
+import { Count, Id, ResultMessage, Time } from "../../../http/shapes.ts";
 import { Hono, type Context } from "hono";
 import { audit } from "../../../access/audit/record.ts";
 import { nameCaller, type App, serverAddress } from "../../../http/context.ts";
@@ -9,22 +9,22 @@ import { database } from "../../../db/client.ts";
 import { createDoc } from "../../../http/route.ts";
 import { Problem } from "../../../lib/problem.ts";
 import { body, param, query } from "../../../http/validate.ts";
-import { readCursor, writeCursor, runsAnswer } from "../../query/responses.ts";
-import { addItems, existingItem, existingQueue, moveItem, reviewItem, pageOfRuns, type SeenRun } from "./items.ts";
+import { readCursor, writeCursor, runsResponse } from "../../query/responses.ts";
+import { addItems, existingItem, existingQueue, moveItem, reviewItem, pageOfRuns, type RunOfItem } from "./items.ts";
 import {
   countBefore,
   countItems,
   findItemById,
-  type ItemsWanted,
+  type ItemQuery,
   listItems,
   removeItems,
-  type SeenItem,
+  type ReviewedItem,
   idsOfRuns,
 } from "./item-store.ts";
-import { QueueItem, SeenQueueItem, toWireItem, toWireSeen, QueueInfo, toWireQueueInfo } from "./row.ts";
+import { QueueItem, ReviewedQueueItem, toWireItem, toWireReviewedItem, QueueInfo, toWireQueueInfo } from "./row.ts";
 import * as schema from "./schema.ts";
 import type { AddItem } from "./schema.ts";
-import { openBlobs } from "../../../access/encryption/blobs.ts";
+import { openSealedBlobs } from "../../../access/encryption/blobs.ts";
 import { readContext, runV1, Run } from "../../query/row.ts";
 
 const doc = createDoc("Annotation queues");
@@ -64,7 +64,7 @@ export const annotationItems = new Hono<App>()
     "/annotation-queues/:queue_id/items",
     doc(
       "List a section of an annotation queue, oldest first",
-      v.object({ items: v.array(SeenQueueItem), next_cursor: v.nullable(v.string()) }),
+      v.object({ items: v.array(ReviewedQueueItem), next_cursor: v.nullable(v.string()) }),
     ),
     param(schema.QueueId),
     query(schema.ListItems),
@@ -85,7 +85,7 @@ export const annotationItems = new Hono<App>()
         startedUntil: max_start_time,
       };
       const rows = await listItems(database(c.env.DB), queue, wanted, { limit: limit + 1, offset });
-      const items = rows.slice(0, limit).map(toWireSeen);
+      const items = rows.slice(0, limit).map(toWireReviewedItem);
       const place = (start_time: number) => writeCursor({ start_time, id: "" });
       const further = isBack ? offset > 0 : rows.length > limit;
       return c.json({ items, next_cursor: further ? place(isBack ? offset : offset + limit) : null });
@@ -100,7 +100,7 @@ export const annotationItems = new Hono<App>()
       const given = c.req.valid("query");
       const queue = await existingQueue(c, c.req.valid("param").queue_id);
       const isArchived = given.status === "archived";
-      const wanted: ItemsWanted = {
+      const wanted: ItemQuery = {
         section: given.status,
         reviewer: nameCaller(c),
         startedFrom: given.min_start_time,
@@ -112,7 +112,7 @@ export const annotationItems = new Hono<App>()
   )
   .post(
     "/annotation-queues/:queue_id/items/delete",
-    doc("Remove items from an annotation queue", Message),
+    doc("Remove items from an annotation queue", ResultMessage),
     param(schema.QueueId),
     body(schema.RemoveItems),
     async (c) => {
@@ -135,7 +135,7 @@ export const annotationItems = new Hono<App>()
       const db = database(c.env.DB);
       for (const section of SECTIONS) {
         const wanted = { section, reviewer: nameCaller(c), item: id };
-        const [seen]: SeenItem[] = await listItems(db, queue, wanted, { limit: 1, offset: 0 });
+        const [seen]: ReviewedItem[] = await listItems(db, queue, wanted, { limit: 1, offset: 0 });
         if (!seen) continue;
         const position = await countBefore(db, queue, { section, reviewer: wanted.reviewer }, seen);
         const cursor = writeCursor({ start_time: position, id: "" });
@@ -174,7 +174,7 @@ export const annotationItems = new Hono<App>()
 const queueRunDoc = createDoc("Annotation queues");
 
 const QueuedRun = v.object({ ...Run.entries, ...QueueInfo.entries });
-const Removed = v.object({ ...Message.entries, count: Count });
+const Removed = v.object({ ...ResultMessage.entries, count: Count });
 
 export const annotationRuns = new Hono<App>()
   .post(
@@ -203,13 +203,13 @@ export const annotationRuns = new Hono<App>()
       const section = status === "completed" ? "archived" : (status ?? "all");
       const queue = await readable(c, c.req.valid("param").queue_id);
       const wanted = { section, archived, reviewer: nameCaller(c) } as const;
-      return answer(c, await pageOfRuns(c.env, queue, wanted, { limit, offset }), (runs) => runs);
+      return queuedRunsResponse(c, await pageOfRuns(c.env, queue, wanted, { limit, offset }), (runs) => runs);
     },
   )
   .get(
     "/annotation-queues/:queue_id/run/:index",
     queueRunDoc("Read a run that waits for the caller's review, by its place", QueuedRun),
-    param(schema.PlaceOfQueue),
+    param(schema.IndexOfQueue),
     query(schema.ReadRun),
     async (c) => {
       const { queue_id, index: offset } = c.req.valid("param");
@@ -217,12 +217,12 @@ export const annotationRuns = new Hono<App>()
       const wanted = { section: "needs_my_review", reviewer: nameCaller(c) } as const;
       const page = await pageOfRuns(c.env, queue, wanted, { limit: 1, offset });
       if (page.length === 0) throw new Problem(404, "No run that waits for this reviewer has this place.");
-      return answer(c, page, ([run]) => run ?? {});
+      return queuedRunsResponse(c, page, ([run]) => run ?? {});
     },
   )
   .post(
     "/annotation-queues/status/:item_id",
-    queueRunDoc("Review a run of an annotation queue", Message),
+    queueRunDoc("Review a run of an annotation queue", ResultMessage),
     param(schema.ItemId),
     body(schema.SetStatus),
     async (c) => {
@@ -259,7 +259,7 @@ export const annotationRuns = new Hono<App>()
   )
   .delete(
     "/annotation-queues/:queue_id/runs/:item_id",
-    queueRunDoc("Remove a run from an annotation queue", Message),
+    queueRunDoc("Remove a run from an annotation queue", ResultMessage),
     param(schema.ItemOfQueue),
     async (c) => {
       const { queue_id, item_id } = c.req.valid("param");
@@ -292,9 +292,13 @@ async function add(c: Context<App>, id: string, given: AddItem[], extend = false
   return c.json(rows.map(toWireItem));
 }
 
-async function answer(c: Context<App>, page: SeenRun[], whole: (runs: object[]) => object): Promise<Response> {
+async function queuedRunsResponse(
+  c: Context<App>,
+  page: RunOfItem[],
+  whole: (runs: object[]) => object,
+): Promise<Response> {
   const runs = page.map(({ run }) => run);
   const context = await readContext(c.env, serverAddress(c), c.get("principal").workspaceId, runs);
   const shown = page.map(({ item, run }) => ({ ...runV1(run, undefined, context), ...toWireQueueInfo(item) }));
-  return runsAnswer(openBlobs(c.env), whole(shown));
+  return runsResponse(openSealedBlobs(c.env), whole(shown));
 }

@@ -11,12 +11,12 @@ export type ItemRow = typeof annotationItems.$inferSelect;
 /** What an item is about. A queue has it once. */
 export const itemKey = ({ runId, projectId, threadId }: ItemRow): string => runId ?? `${projectId} ${threadId}`;
 
-export const MOST_ITEMS = 100_000;
+export const MAX_ITEMS = 100_000;
 
-export type Section = "needs_my_review" | "needs_others_review" | "archived" | "all";
+export type ItemSection = "needs_my_review" | "needs_others_review" | "archived" | "all";
 
 /** An item as a reviewer sees it. */
-export interface SeenItem extends ItemRow {
+export interface ReviewedItem extends ItemRow {
   effectiveAddedAt: number;
   /** Names of reviewers, as JSON lists. */
   completedBy: string;
@@ -32,7 +32,7 @@ const reviews = (what: SQL, which: SQL) =>
 const isReserved = (now: number) => sql`r.status = 'viewed' AND r.reserved_until > ${now}`;
 
 /** The items of a section, as it is for one reviewer. Each item of the queue is in one of the three. */
-function whereSection(section: Section, queue: QueueRow, reviewer: string, now: number): SQL | undefined {
+function whereSection(section: ItemSection, queue: QueueRow, reviewer: string, now: number): SQL | undefined {
   if (section === "all") return undefined;
   if (section === "archived") return isNotNull(annotationItems.completedAt);
   const mine = reviews(sql`count(*)`, sql`r.reviewer = ${reviewer} AND r.status = 'completed'`);
@@ -44,8 +44,8 @@ function whereSection(section: Section, queue: QueueRow, reviewer: string, now: 
   return and(isNull(annotationItems.completedAt), section === "needs_my_review" ? isMine : not(isMine));
 }
 
-export interface ItemsWanted {
-  section: Section;
+export interface ItemQuery {
+  section: ItemSection;
   reviewer: string;
   /** Only the item with this id. */
   item?: string | undefined;
@@ -59,7 +59,7 @@ export interface ItemsWanted {
   completedBefore?: number | undefined;
 }
 
-function whereItems(queue: QueueRow, wanted: ItemsWanted, now: number): SQL | undefined {
+function whereItems(queue: QueueRow, wanted: ItemQuery, now: number): SQL | undefined {
   const { type, archived, startedFrom, startedUntil, completedAfter, completedBefore } = wanted;
   const { runId, startTime, completedAt } = annotationItems;
   return and(
@@ -76,40 +76,45 @@ function whereItems(queue: QueueRow, wanted: ItemsWanted, now: number): SQL | un
 }
 
 /** The place of an item for a reviewer: where they have moved it, else when it was added. */
-const placeFor = (reviewer: string) =>
+const orderFor = (reviewer: string) =>
   sql<number>`coalesce(${reviews(sql`r.override_added_at`, sql`r.reviewer = ${reviewer}`)}, ${annotationItems.addedAt})`;
 
 /** Oldest first. */
 export async function listItems(
   db: Database,
   queue: QueueRow,
-  wanted: ItemsWanted,
+  wanted: ItemQuery,
   { limit, offset }: { limit: number; offset: number },
-): Promise<SeenItem[]> {
+): Promise<ReviewedItem[]> {
   const now = Date.now();
   const names = (which: SQL) => sql<string>`coalesce(${reviews(sql`json_group_array(r.reviewer)`, which)}, '[]')`;
   return db
     .select({
       ...getTableColumns(annotationItems),
-      effectiveAddedAt: placeFor(wanted.reviewer).as("effective_added_at"),
+      effectiveAddedAt: orderFor(wanted.reviewer).as("effective_added_at"),
       completedBy: names(sql`r.status = 'completed'`).as("completed_by"),
       reservedBy: names(isReserved(now)).as("reserved_by"),
     })
     .from(annotationItems)
     .where(whereItems(queue, wanted, now))
-    .orderBy(placeFor(wanted.reviewer), asc(annotationItems.id))
+    .orderBy(orderFor(wanted.reviewer), asc(annotationItems.id))
     .limit(limit)
     .offset(offset)
     .all();
 }
 
-export async function countItems(db: Database, queue: QueueRow, wanted: ItemsWanted): Promise<number> {
+export async function countItems(db: Database, queue: QueueRow, wanted: ItemQuery): Promise<number> {
   return db.$count(annotationItems, whereItems(queue, wanted, Date.now()));
 }
 
 /** How many items of its section come before an item, for a reviewer. */
-export async function countBefore(db: Database, queue: QueueRow, wanted: ItemsWanted, item: SeenItem): Promise<number> {
-  const before = sql`(${placeFor(wanted.reviewer)}, ${annotationItems.id}) < (${item.effectiveAddedAt}, ${item.id})`;
+export async function countBefore(
+  db: Database,
+  queue: QueueRow,
+  wanted: ItemQuery,
+  item: ReviewedItem,
+): Promise<number> {
+  const before = sql`(${orderFor(wanted.reviewer)}, ${annotationItems.id}) < (${item.effectiveAddedAt}, ${item.id})`;
   return db.$count(annotationItems, and(whereItems(queue, wanted, Date.now()), before));
 }
 
@@ -136,14 +141,14 @@ export async function findItemById(db: Database, workspaceId: string, id: string
 
 /**
  * Adds items. What the queue has already stays as it is. Returns the rows of all that were given. Undefined when the queue would
- * have more than `MOST_ITEMS`.
+ * have more than `MAX_ITEMS`.
  */
 export async function insertItems(db: Database, queue: QueueRow, rows: ItemRow[]): Promise<ItemRow[] | undefined> {
   const values = sql.join(
     Object.keys(getTableColumns(annotationItems)).map((key) => sql.raw(`s.value ->> '$.${key}'`)),
     sql`, `,
   );
-  const room = sql`(SELECT count(*) FROM annotation_items i WHERE i.queue_id = ${queue.id}) + ${rows.length} <= ${MOST_ITEMS}`;
+  const room = sql`(SELECT count(*) FROM annotation_items i WHERE i.queue_id = ${queue.id}) + ${rows.length} <= ${MAX_ITEMS}`;
   // The queue may be deleted at the same time.
   const isThere = sql`EXISTS (SELECT 1 FROM annotation_queues q WHERE q.id = ${queue.id})`;
   const [first, ...others] = inParameters(rows).map((json) =>
@@ -213,7 +218,7 @@ export async function idsOfRuns(
   return rows.map(({ id }) => id);
 }
 
-export interface Review {
+export interface ItemReview {
   reviewer: string;
   /** Null takes the review back. */
   status: "viewed" | "completed" | null;
@@ -225,7 +230,7 @@ export async function writeReview(
   db: Database,
   { id: itemId, queueId }: ItemRow,
   { reservationMinutes, reviewers }: QueueRow,
-  { reviewer, status, overrideAddedAt }: Review,
+  { reviewer, status, overrideAddedAt }: ItemReview,
 ): Promise<boolean> {
   const at = Date.now();
   const own = and(eq(annotationReviews.itemId, itemId), eq(annotationReviews.reviewer, reviewer));

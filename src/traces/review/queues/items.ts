@@ -11,18 +11,18 @@ import type { LargeField, QueriedRun } from "../../types.ts";
 import {
   itemKey,
   type ItemRow,
-  type ItemsWanted,
+  type ItemQuery,
   listItems,
   removeItems,
-  type SeenItem,
+  type ReviewedItem,
   findItem,
   findItemById,
   insertItems,
-  MOST_ITEMS,
+  MAX_ITEMS,
   updateItem,
   writeReview,
 } from "./item-store.ts";
-import type { AddItem, GivenReview, ItemChanges } from "./schema.ts";
+import type { AddItem, ReviewInput, ItemChanges } from "./schema.ts";
 import { type QueueRow, findQueue } from "./store.ts";
 import { requirePermission } from "../../../access/auth/roles.ts";
 import { idempotentId } from "../../../http/idempotent-id.ts";
@@ -34,8 +34,8 @@ const PAGE_BYTES = 12 * 1024 * 1024;
 /** How often a page is read again because runs on it are gone. */
 const TRIES = 5;
 
-export interface SeenRun {
-  item: SeenItem;
+export interface RunOfItem {
+  item: ReviewedItem;
   run: QueriedRun;
 }
 
@@ -43,9 +43,9 @@ export interface SeenRun {
 export async function pageOfRuns(
   env: Env,
   queue: QueueRow,
-  wanted: ItemsWanted,
+  wanted: ItemQuery,
   page: { limit: number; offset: number },
-): Promise<SeenRun[]> {
+): Promise<RunOfItem[]> {
   const db = database(env.DB);
   for (let tries = 1; ; tries++) {
     const items = await listItems(db, queue, { ...wanted, type: "RUN" }, page);
@@ -201,7 +201,7 @@ export async function addItems(
   if (extend) requirePermission(c.get("principal"), "traces.write");
   const { rows, runs } = await itemsFor(c, queue, given, (place) => idempotentId(c, String(place)));
   const added = await insertItems(database(c.env.DB), queue, rows);
-  if (!added) throw new Problem(409, `A queue has at most ${MOST_ITEMS} items. Remove some first.`);
+  if (!added) throw new Problem(409, `A queue has at most ${MAX_ITEMS} items. Remove some first.`);
   if (extend) await extendTraces(c.env, queue.workspaceId, runs);
   return added;
 }
@@ -225,7 +225,7 @@ export async function moveItem(
 export async function reviewItem(
   c: Context<App>,
   id: string,
-  { status, override_added_at: overrideAddedAt }: GivenReview,
+  { status, override_added_at: overrideAddedAt }: ReviewInput,
 ): Promise<ItemRow> {
   const { item, queue } = await itemInQueue(c, id);
   const review = { reviewer: nameCaller(c), status: status ?? null, overrideAddedAt };

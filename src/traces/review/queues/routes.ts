@@ -1,6 +1,6 @@
 /** Annotation queues: create, list, read, change, delete, and their sizes. */
 import * as v from "valibot";
-import { Count, Message } from "../../../http/shapes.ts";
+import { Count, ResultMessage } from "../../../http/shapes.ts";
 import { type Context, Hono } from "hono";
 import { audit } from "../../../access/audit/record.ts";
 import { nameCaller } from "../../../http/context.ts";
@@ -17,7 +17,7 @@ import { existingDataset } from "../datasets/store.ts";
 import { listConfigs } from "../feedback/store.ts";
 import { listProjects } from "../../projects/store.ts";
 import { addItems, existingQueue } from "./items.ts";
-import { countItems, type ItemsWanted } from "./item-store.ts";
+import { countItems, type ItemQuery } from "./item-store.ts";
 import { Queue, QueueWithRubric, toWireQueue, toWireRubric } from "./row.ts";
 import * as schema from "./schema.ts";
 import {
@@ -27,7 +27,7 @@ import {
   insertQueue,
   listQueues,
   listQueuesOfRun,
-  MOST_QUEUES,
+  MAX_QUEUES,
   type QueueRow,
   updateQueue,
 } from "./store.ts";
@@ -35,7 +35,7 @@ import {
 const doc = createDoc("Annotation queues");
 
 const CountedQueue = v.object({ ...Queue.entries, total_runs: Count });
-const Added = v.object({ ...Message.entries, count: Count });
+const Added = v.object({ ...ResultMessage.entries, count: Count });
 const Size = v.object({ size: Count });
 
 const USUAL_MINUTES = 60;
@@ -67,7 +67,7 @@ export const annotationQueues = new Hono<App>()
     const made = await insertQueue(db, row).catch((error: unknown) => {
       throw isTaken(error) ? new Problem(409, "An annotation queue with this id exists.") : error;
     });
-    if (!made) throw new Problem(409, `A workspace has at most ${MOST_QUEUES} annotation queues. Delete one first.`);
+    if (!made) throw new Problem(409, `A workspace has at most ${MAX_QUEUES} annotation queues. Delete one first.`);
     // The clients read the rubric from the queue itself, and expect none here.
     return c.json(toWireQueue(row));
   })
@@ -140,7 +140,7 @@ export const annotationQueues = new Hono<App>()
   )
   .delete(
     "/annotation-queues/:queue_id",
-    doc("Delete an annotation queue", Message),
+    doc("Delete an annotation queue", ResultMessage),
     param(schema.QueueId),
     async (c) => {
       const row = await existingQueue(c, c.req.valid("param").queue_id);
@@ -193,9 +193,9 @@ export const annotationQueues = new Hono<App>()
 /** Runs of an experiment that are added at once. */
 const AT_ONCE = 1_000;
 
-async function size(c: Context<App>, id: string, wanted: Omit<ItemsWanted, "reviewer">): Promise<Response> {
+async function size(c: Context<App>, id: string, wanted: Omit<ItemQuery, "reviewer">): Promise<Response> {
   const queue = await existingQueue(c, id);
-  const runs: ItemsWanted = { ...wanted, type: "RUN", reviewer: nameCaller(c) };
+  const runs: ItemQuery = { ...wanted, type: "RUN", reviewer: nameCaller(c) };
   return c.json({ size: await countItems(database(c.env.DB), queue, runs) });
 }
 

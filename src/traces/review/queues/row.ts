@@ -4,7 +4,7 @@ import { AnyObject, Count, Id, open, Time } from "../../../http/shapes.ts";
 import { jsonList } from "../../../lib/json.ts";
 import type { ConfigRow } from "../feedback/store.ts";
 import { isoFromMicros } from "../../time.ts";
-import type { ItemRow, SeenItem } from "./item-store.ts";
+import type { ItemRow, ReviewedItem } from "./item-store.ts";
 import type { QueueRow } from "./store.ts";
 
 const text = v.nullable(v.string());
@@ -66,7 +66,7 @@ const Reviews = v.object({
   completed_by: v.array(v.unknown()),
   reserved_by: v.array(v.unknown()),
 });
-export const SeenQueueItem = v.object({ ...QueueItem.entries, ...Reviews.entries });
+export const ReviewedQueueItem = v.object({ ...QueueItem.entries, ...Reviews.entries });
 
 const { added_at, last_reviewed_time, source_proposed_example_id } = QueueItem.entries;
 /** What a run in a queue has besides its own fields. */
@@ -147,16 +147,16 @@ export function toWireItem(row: ItemRow): v.InferOutput<typeof QueueItem> {
   };
 }
 
-export function toWireSeen(row: SeenItem): v.InferOutput<typeof SeenQueueItem> {
+export function toWireReviewedItem(row: ReviewedItem): v.InferOutput<typeof ReviewedQueueItem> {
   return { ...toWireItem(row), ...toWireReviews(row) };
 }
 
-export function toWireQueueInfo(row: SeenItem): v.InferOutput<typeof QueueInfo> {
+export function toWireQueueInfo(row: ReviewedItem): v.InferOutput<typeof QueueInfo> {
   const { added_at, last_reviewed_time, source_proposed_example_id } = toWireItem(row);
   return { queue_run_id: row.id, added_at, last_reviewed_time, source_proposed_example_id, ...toWireReviews(row) };
 }
 
-function toWireReviews({ effectiveAddedAt, completedBy, reservedBy }: SeenItem): v.InferOutput<typeof Reviews> {
+function toWireReviews({ effectiveAddedAt, completedBy, reservedBy }: ReviewedItem): v.InferOutput<typeof Reviews> {
   return {
     effective_added_at: iso(effectiveAddedAt),
     completed_by: jsonList(completedBy) ?? [],

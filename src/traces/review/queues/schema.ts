@@ -94,8 +94,8 @@ export const ListQueues = choosing({
 });
 
 /** The most items that one request adds or removes. */
-const MOST = 1_000;
-const Ids = v.pipe(v.array(Uuid), v.maxLength(MOST));
+const MAX_ITEMS_AT_ONCE = 1_000;
+const Ids = v.pipe(v.array(Uuid), v.maxLength(MAX_ITEMS_AT_ONCE));
 const Proposed = optional(v.pipe(v.string(), v.maxLength(100)));
 const RunToAdd = v.looseObject({
   run_id: Uuid,
@@ -113,11 +113,11 @@ export const AddRuns = v.pipe(
       ),
     ]),
   ),
-  v.maxLength(MOST),
+  v.maxLength(MAX_ITEMS_AT_ONCE),
 );
 export const AddRunsByKey = v.pipe(
   v.array(v.looseObject({ ...RunToAdd.entries, session_id: Uuid, start_time: Time })),
-  v.maxLength(MOST),
+  v.maxLength(MAX_ITEMS_AT_ONCE),
 );
 const AddItem = v.looseObject({
   item_type: optional(v.picklist(["RUN", "THREAD"])),
@@ -129,7 +129,9 @@ const AddItem = v.looseObject({
   source_proposed_example_id: Proposed,
 });
 export type AddItem = v.InferOutput<typeof AddItem>;
-export const AddItems = v.looseObject({ items: v.pipe(v.array(AddItem), v.minLength(1), v.maxLength(MOST)) });
+export const AddItems = v.looseObject({
+  items: v.pipe(v.array(AddItem), v.minLength(1), v.maxLength(MAX_ITEMS_AT_ONCE)),
+});
 
 /** Whether the traces of the added runs are kept for longer than their project does. */
 export const Retention = choosing({ extend_trace_retention: v.optional(Flag) });
@@ -173,7 +175,7 @@ export const SetStatus = v.looseObject({
   status: optional(v.picklist(["viewed", "completed"])),
   override_added_at: optional(Moment),
 });
-export type GivenReview = v.InferOutput<typeof SetStatus>;
+export type ReviewInput = v.InferOutput<typeof SetStatus>;
 export const RemoveItems = choosing({ item_ids: v.pipe(Ids, v.minLength(1)) });
 export const RemoveRuns = choosing({
   run_ids: optional(Ids),
@@ -185,4 +187,4 @@ export const QueueId = v.object({ queue_id: Uuid });
 export const RunId = v.object({ run_id: Uuid });
 export const ItemId = v.object({ item_id: Uuid });
 export const ItemOfQueue = v.object({ queue_id: Uuid, item_id: Uuid });
-export const PlaceOfQueue = v.object({ queue_id: Uuid, index: whole(0) });
+export const IndexOfQueue = v.object({ queue_id: Uuid, index: whole(0) });

@@ -8,21 +8,21 @@ import { annotationItems, annotationQueues, annotationReviews } from "./table.ts
 
 export type QueueRow = typeof annotationQueues.$inferSelect;
 
-export const MOST_QUEUES = 1_000;
+export const MAX_QUEUES = 1_000;
 
 const ofWorkspace = (workspaceId: string) => eq(annotationQueues.workspaceId, workspaceId);
 const isQueue = (workspaceId: string, id: string) => and(ofWorkspace(workspaceId), eq(annotationQueues.id, id));
 
 /** Inserts a queue. False when the workspace has as many as it may have. @throws when the id is taken (`isTaken`) */
 export async function insertQueue(db: Database, row: QueueRow): Promise<boolean> {
-  return insertBelow(db, annotationQueues, row, ofWorkspace(row.workspaceId), MOST_QUEUES);
+  return insertBelow(db, annotationQueues, row, ofWorkspace(row.workspaceId), MAX_QUEUES);
 }
 
 export async function findQueue(db: Database, workspaceId: string, id: string): Promise<QueueRow | undefined> {
   return db.select().from(annotationQueues).where(isQueue(workspaceId, id)).get();
 }
 
-interface QueuesWanted {
+interface QueueQuery {
   ids?: string[];
   name?: string;
   name_contains?: string;
@@ -34,7 +34,7 @@ interface QueuesWanted {
 }
 
 /** Newest first, unless another order is requested. */
-export async function listQueues(db: Database, workspaceId: string, wanted: QueuesWanted): Promise<QueueRow[]> {
+export async function listQueues(db: Database, workspaceId: string, wanted: QueueQuery): Promise<QueueRow[]> {
   const { ids, name, name_contains, dataset_id, sort_by = "created_at", sort_by_desc = true } = wanted;
   const column = sort_by === "name" ? annotationQueues.name : annotationQueues.createdAt;
   const order = sort_by_desc ? desc : asc;
@@ -68,7 +68,7 @@ export async function listQueuesOfRun(db: Database, workspaceId: string, runId: 
     .from(annotationQueues)
     .where(and(ofWorkspace(workspaceId), sql`${annotationQueues.id} IN (${having})`))
     .orderBy(desc(annotationQueues.createdAt), desc(annotationQueues.id))
-    .limit(MOST_QUEUES)
+    .limit(MAX_QUEUES)
     .all();
 }
 

@@ -1,21 +1,21 @@
 /** The content of a shared link. These routes need no key: the token in the path is the credential. */
 import { type Context, Hono, type MiddlewareHandler } from "hono";
-import { openBlobs } from "../../../access/encryption/blobs.ts";
+import { openSealedBlobs } from "../../../access/encryption/blobs.ts";
 import * as v from "valibot";
 import { limitLink } from "../../../access/auth/limits.ts";
 import { database } from "../../../db/client.ts";
-import { boundAnswer } from "../../../lib/bytes.ts";
+import { limitResponse } from "../../../lib/bytes.ts";
 import { createDoc } from "../../../http/route.ts";
 import { choosing, many, optional, pagingQuery, Uuid } from "../../../http/shapes.ts";
 import { serverAddress } from "../../../http/context.ts";
 import { Problem } from "../../../lib/problem.ts";
 import type { App } from "../../../http/context.ts";
 import { body, param, query } from "../../../http/validate.ts";
-import { Example, examplesAnswer, chooseFields } from "../examples/row.ts";
+import { Example, examplesResponse, chooseFields } from "../examples/row.ts";
 import { listExamples, measureExamples } from "../examples/store.ts";
 import { Dataset, toWireDatasets } from "../datasets/row.ts";
 import { findDataset } from "../datasets/store.ts";
-import { runsAnswer } from "../../query/responses.ts";
+import { runsResponse } from "../../query/responses.ts";
 import { readContext } from "../../query/row.ts";
 import { findRuns, selectPayloads } from "../../query/find.ts";
 import { parseSelects } from "../../query/routes-v2.ts";
@@ -40,7 +40,7 @@ const QueryRuns = choosing({ selects: optional(v.pipe(v.array(v.string()), v.max
 const QueryRunsV1 = choosing({ id: optional(v.pipe(v.array(Uuid), v.maxLength(1000))) });
 
 /** The most runs of a shared trace in one answer. */
-const MOST_RUNS = 1_000;
+const MAX_RUNS = 1_000;
 
 const limited: MiddlewareHandler<App> = async (c, next) => {
   await limitLink(c);
@@ -70,10 +70,10 @@ export const publicShares = new Hono<App>()
     body(QueryRunsV1),
     async (c) => {
       const share = await requireShare(c.env, c.req.valid("param").share_token, "run");
-      const find = { ids: c.req.valid("json").id, limit: MOST_RUNS, payloads: selectPayloads(NAMES_V1) };
+      const find = { ids: c.req.valid("json").id, limit: MAX_RUNS, payloads: selectPayloads(NAMES_V1) };
       const runs = await sharedRuns(c.env, share, find);
       const context = await readContext(c.env, serverAddress(c), share.workspaceId, runs);
-      return runsAnswer(openBlobs(c.env), {
+      return runsResponse(openSealedBlobs(c.env), {
         runs: runs.map((run) => runV1(run, undefined, context)),
         cursors: { next: null },
       });
@@ -90,8 +90,8 @@ export const publicShares = new Hono<App>()
       const find = { ids, limit: limit + offset, payloads: selectPayloads(NAMES_V1) };
       const runs = (await sharedRuns(c.env, share, find)).slice(offset);
       const context = await readContext(c.env, serverAddress(c), share.workspaceId, runs);
-      return runsAnswer(
-        openBlobs(c.env),
+      return runsResponse(
+        openSealedBlobs(c.env),
         runs.map((run) => runV1(run, undefined, context)),
       );
     },
@@ -113,9 +113,9 @@ export const publicShares = new Hono<App>()
       const { workspaceId, targetId } = await requireShare(c.env, c.req.valid("param").share_token, "dataset");
       const wanted = { ...c.req.valid("query"), dataset: targetId };
       const db = database(c.env.DB);
-      await boundAnswer(wanted.limit, () => measureExamples(db, workspaceId, wanted));
+      await limitResponse(wanted.limit, () => measureExamples(db, workspaceId, wanted));
       const rows = await listExamples(db, workspaceId, wanted);
-      return examplesAnswer(c.env, serverAddress(c), rows, chooseFields(["outputs", "metadata", "attachment_urls"]));
+      return examplesResponse(c.env, serverAddress(c), rows, chooseFields(["outputs", "metadata", "attachment_urls"]));
     },
   );
 
@@ -135,8 +135,8 @@ export const publicSharesV2 = new Hono<App>()
       const find = { ids: [run_id], limit: 1, payloads, values: valuePayloads(selects) };
       const [run] = await sharedRuns(c.env, share, find);
       if (!run) throw new Problem(404, "Run not found.");
-      return runsAnswer(
-        openBlobs(c.env),
+      return runsResponse(
+        openSealedBlobs(c.env),
         runV2(run, selects, await readContext(c.env, serverAddress(c), share.workspaceId, [run])),
       );
     },
@@ -150,22 +150,22 @@ export const publicSharesV2 = new Hono<App>()
       const share = await requireShare(c.env, c.req.valid("param").share_token, "run");
       const selects = parseSelects(c.req.valid("json").selects);
       const payloads = selectPayloads(payloadNames(selects));
-      const runs = await sharedRuns(c.env, share, { limit: MOST_RUNS, payloads, values: valuePayloads(selects) });
+      const runs = await sharedRuns(c.env, share, { limit: MAX_RUNS, payloads, values: valuePayloads(selects) });
       const context = await readContext(c.env, serverAddress(c), share.workspaceId, runs);
-      return runsAnswer(openBlobs(c.env), { items: runs.map((run) => runV2(run, selects, context)) });
+      return runsResponse(openSealedBlobs(c.env), { items: runs.map((run) => runV2(run, selects, context)) });
     },
   );
 
 async function sharedRun(c: Context<App>, share: ShareRow, id: string): Promise<Response> {
   const [run] = await sharedRuns(c.env, share, { ids: [id], limit: 1, payloads: selectPayloads(NAMES_V1) });
   if (!run) throw new Problem(404, "Run not found.");
-  return runsAnswer(
-    openBlobs(c.env),
+  return runsResponse(
+    openSealedBlobs(c.env),
     runV1(run, undefined, await readContext(c.env, serverAddress(c), share.workspaceId, [run])),
   );
 }
 
-interface Wanted {
+interface SharedRunQuery {
   ids?: string[];
   limit: number;
   payloads: LargeField[];
@@ -173,10 +173,10 @@ interface Wanted {
 }
 
 /** Runs of a shared trace, in the order of their start. */
-async function sharedRuns(env: Env, share: ShareRow, { ids, limit, ...find }: Wanted): Promise<QueriedRun[]> {
+async function sharedRuns(env: Env, share: ShareRow, { ids, limit, ...find }: SharedRunQuery): Promise<QueriedRun[]> {
   const selection = { traceId: share.targetId, ids };
   const projectIds = [share.projectId ?? ""];
-  const most = Math.min(limit, MOST_RUNS);
+  const most = Math.min(limit, MAX_RUNS);
   const wanted = { projectIds, selection, order: "asc" as const, after: null, limit: most, ...find };
   return (await findRuns(env, share.workspaceId, wanted)).runs.map(withoutWords);
 }

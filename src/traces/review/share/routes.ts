@@ -1,5 +1,5 @@
 /** Sharing a trace or a dataset by a link: create, read and delete the link. */
-import { Id, Message } from "../../../http/shapes.ts";
+import { Id, ResultMessage } from "../../../http/shapes.ts";
 import { type Context, Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../../../access/audit/record.ts";
@@ -73,7 +73,7 @@ export const shares = new Hono<App>()
     const share = await knownShare(c.env, await findTrace(c, run_id));
     return c.json(share ? { run_id, ...share } : null);
   })
-  .delete("/runs/:run_id/share", doc("Stop sharing the trace of a run", Message), param(RunId), async (c) => {
+  .delete("/runs/:run_id/share", doc("Stop sharing the trace of a run", ResultMessage), param(RunId), async (c) => {
     await unshare(c, await findTrace(c, c.req.valid("param").run_id));
     return c.json({ message: "The trace is no longer shared" });
   })
@@ -97,7 +97,7 @@ export const shares = new Hono<App>()
       return c.json(share ? { dataset_id: target.targetId, ...share } : null);
     },
   )
-  .delete("/datasets/:dataset_id/share", doc("Stop sharing a dataset", Message), param(DatasetId), async (c) => {
+  .delete("/datasets/:dataset_id/share", doc("Stop sharing a dataset", ResultMessage), param(DatasetId), async (c) => {
     await unshare(c, await requireDataset(c, c.req.valid("param").dataset_id));
     return c.json({ message: "The dataset is no longer shared" });
   });

@@ -10,9 +10,9 @@ import { sha256 } from "../../../lib/crypto.ts";
 import { Problem } from "../../../lib/problem.ts";
 
 export type ShareRow = typeof shares.$inferSelect;
-export type Target = Pick<ShareRow, "workspaceId" | "kind" | "targetId">;
+export type ShareLocator = Pick<ShareRow, "workspaceId" | "kind" | "targetId">;
 
-const isTarget = ({ workspaceId, kind, targetId }: Target) =>
+const isTarget = ({ workspaceId, kind, targetId }: ShareLocator) =>
   and(eq(shares.workspaceId, workspaceId), eq(shares.kind, kind), eq(shares.targetId, targetId));
 
 const isOver = () => and(isNotNull(shares.expiresAt), lte(shares.expiresAt, Date.now()));
@@ -27,11 +27,11 @@ export async function insertShare(db: Database, row: ShareRow): Promise<void> {
 }
 
 /** Sets when a share ends, milliseconds; null for never. */
-export async function setShareExpiry(db: Database, target: Target, expiresAt: number | null): Promise<void> {
+export async function setShareExpiry(db: Database, target: ShareLocator, expiresAt: number | null): Promise<void> {
   await db.update(shares).set({ expiresAt }).where(isTarget(target));
 }
 
-export async function findShare(db: Database, target: Target): Promise<ShareRow | undefined> {
+export async function findShare(db: Database, target: ShareLocator): Promise<ShareRow | undefined> {
   return db
     .select()
     .from(shares)
@@ -47,7 +47,7 @@ export async function findShareByHash(db: Database, hash: string): Promise<Share
     .get();
 }
 
-export async function deleteShare(db: Database, target: Target): Promise<void> {
+export async function deleteShare(db: Database, target: ShareLocator): Promise<void> {
   await db.delete(shares).where(isTarget(target));
 }
 
@@ -95,7 +95,7 @@ export const Share = v.object({ share_token: Id, expires_at: v.nullable(Time) })
 /** When a link ends, milliseconds; null for never. Undefined leaves the end as it is. */
 export type LinkEnd = number | null | undefined;
 
-export type ShareTarget = Target & { projectId: string | null };
+export type ShareTarget = ShareLocator & { projectId: string | null };
 
 /** The target's link, which is created when there is none. An end that is given replaces that of an existing link. */
 export async function createShare(env: Env, target: ShareTarget, expiresAt: LinkEnd): Promise<Share> {
@@ -111,7 +111,7 @@ export async function createShare(env: Env, target: ShareTarget, expiresAt: Link
 }
 
 /** The target's link. Undefined when it is not shared, or no longer shared. */
-export async function knownShare(env: Env, target: Target): Promise<Share | undefined> {
+export async function knownShare(env: Env, target: ShareLocator): Promise<Share | undefined> {
   const row = await findShare(database(env.DB), target);
   if (!row) return undefined;
   const expires_at = row.expiresAt === null ? null : new Date(row.expiresAt).toISOString();

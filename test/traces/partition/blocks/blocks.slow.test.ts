@@ -6,7 +6,7 @@ import { hasGrams, splitGrams, GramSet } from "../../../../src/traces/partition/
 import { SLOTS } from "../../../../src/traces/partition/store/packs.ts";
 import { queryRuns } from "../../../../src/traces/partition/read/read.ts";
 import type { QueryRequest, RunSelection } from "../../../../src/traces/rpc.ts";
-import type { Stats } from "../../../../src/traces/types.ts";
+import type { TraceStats } from "../../../../src/traces/types.ts";
 import { HOUR_MICROS } from "../../../../src/traces/time.ts";
 import { evaluate, type PlainRun } from "../../../support/evaluate-filter.ts";
 import { EXPRESSIONS } from "../../../support/filter-expressions.ts";
@@ -325,7 +325,7 @@ describe("sealed blocks", () => {
         selections.flatMap((selection) =>
           requests.map(async (request) => {
             const { times, keys } = await day.partition.series(selection, request);
-            const roundFigures = (figures: Stats[]) =>
+            const roundFigures = (figures: TraceStats[]) =>
               figures
                 .map((one) => ({ ...one, total_cost: Math.round(one.total_cost * 1e6) }))
                 .sort((a, b) => (String(a.key) < String(b.key) ? -1 : 1));

@@ -1,9 +1,9 @@
 /** Runs sorted by a figure: all pages over days, shards, projects and sealed blocks, beside a plain sort. */
 import { env, runInDurableObject } from "cloudflare:test";
 import { beforeAll, describe, expect, it } from "vitest";
-import { rankRuns } from "../../../../src/traces/partition/read/rank.ts";
+import { rankInPartition } from "../../../../src/traces/partition/read/rank.ts";
 import { tracePartition } from "../../../../src/traces/stub.ts";
-import type { RankedRun, Ranking } from "../../../../src/traces/rpc.ts";
+import type { RankedRun, RankRequest } from "../../../../src/traces/rpc.ts";
 import type { RunSelection } from "../../../../src/traces/rpc.ts";
 import type { RunWrite } from "../../../../src/traces/types.ts";
 import { toDay } from "../../../../src/traces/time.ts";
@@ -178,7 +178,7 @@ describe("sealed blocks", () => {
             const found: RankedRun[] = [];
             for (let page: RankedRun[] = []; found.length === 0 || page.length === 90;) {
               const after = found.at(-1) ?? null;
-              page = rankRuns(storage.sql, day.identity, { ...more, by, order, after, limit: 90 });
+              page = rankInPartition(storage.sql, day.identity, { ...more, by, order, after, limit: 90 });
               found.push(...page);
             }
             expect({ by, order, more, ids: found.map(({ id }) => id) }).toEqual({ by, order, more, ids: expected });
@@ -199,7 +199,7 @@ describe("sealed blocks", () => {
     await tracePartition(env, identity.workspaceId, identity).upsert(identity, runs.map(toWrite));
     await runInDurableObject(read({ identity }), async (instance, { storage }) => {
       await (instance as unknown as { alarm(): Promise<void> }).alarm();
-      const count = (request: Partial<RunSelection & Ranking>) => {
+      const count = (request: Partial<RunSelection & RankRequest>) => {
         let rows = 0;
         const counting = {
           exec: (text: string, ...values: unknown[]) => {
@@ -209,7 +209,7 @@ describe("sealed blocks", () => {
             return { toArray: () => all, one: () => all[0], raw: () => all.map((row) => Object.values(row)) };
           },
         } as unknown as SqlStorage;
-        const found = rankRuns(counting, identity, {
+        const found = rankInPartition(counting, identity, {
           by: "latency",
           order: "desc",
           after: null,

@@ -8,8 +8,8 @@ import { findHeldIds } from "../../../../src/traces/partition/store/meta.ts";
 import { writeMeta } from "../../../../src/traces/partition/store/meta.ts";
 import { readPage } from "../../../../src/traces/partition/read/page.ts";
 import { queryRuns, storedIds } from "../../../../src/traces/partition/read/read.ts";
-import { sealable } from "../../../../src/traces/partition/blocks/blocks.ts";
-import { sealBlock } from "../../../../src/traces/partition/write/seal.ts";
+import { closable } from "../../../../src/traces/partition/blocks/blocks.ts";
+import { closeBlock } from "../../../../src/traces/partition/write/seal.ts";
 import { partitionStats } from "../../../../src/traces/partition/stats/stats.ts";
 import { migrate } from "../../../../src/traces/partition/store/tables.ts";
 import { applyWrites } from "../../../../src/traces/partition/write/write.ts";
@@ -171,7 +171,7 @@ it.each([false, true])("are each read once on every path; of an earlier version:
           }
         late.push({ kind: "patch", id: one.id, name: "late" });
       }
-      if (chance(0.1)) for (const block of sealable(sql, true)) storage.transactionSync(() => sealBlock(sql, block));
+      if (chance(0.1)) for (const block of closable(sql, true)) storage.transactionSync(() => closeBlock(sql, block));
       if (step % 6 === 0 && list.size > 0) expectRead(sql, list, gone);
     }
     expectRead(sql, list, gone);

@@ -2,7 +2,7 @@
 import { abortAllDurableObjects } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import type { StoredRun } from "../../../../src/traces/types.ts";
+import type { StoredTraceRun } from "../../../../src/traces/types.ts";
 import { type Caller, newCaller } from "../../../support/caller.ts";
 import { type Random, seeded } from "../../../support/random.ts";
 import {
@@ -26,7 +26,7 @@ interface Piece {
 
 /** A tree as it should be stored, and its pieces. */
 interface Tree {
-  runs: Map<string, Partial<StoredRun>>;
+  runs: Map<string, Partial<StoredTraceRun>>;
   pieces: Piece[];
 }
 
@@ -58,7 +58,7 @@ function randomTree(random: Random): Tree {
     addRun(random, tree, run, tokens, tellsPlace);
   }
   for (const run of sent) {
-    const model = tree.runs.get(run.id) as Partial<StoredRun>;
+    const model = tree.runs.get(run.id) as Partial<StoredTraceRun>;
     model.total_tokens = sumTokens(run, sent, usages);
   }
   return tree;

@@ -1,6 +1,6 @@
 /** The schemas of a dataset hold for its examples. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { findBreach } from "../../../../src/lib/json-schema.ts";
+import { findSchemaBreach } from "../../../../src/lib/json-schema.ts";
 import { findSchemaFault } from "../../../../src/lib/json-schema.ts";
 import { type Caller, newCaller } from "../../../support/caller.ts";
 import { multipart } from "../../../support/traces.ts";
@@ -31,8 +31,8 @@ describe("a JSON Schema", () => {
     [{ type: "string", format: "date", description: "d" }, "no date", 1, "must be string"],
   ])("%j", (schema, good, bad, said) => {
     expect(findSchemaFault(schema)).toBeUndefined();
-    expect(findBreach(schema, good)).toBeUndefined();
-    const found = findBreach(schema, bad);
+    expect(findSchemaBreach(schema, good)).toBeUndefined();
+    const found = findSchemaBreach(schema, bad);
     expect([found?.path, found?.rule].filter((part) => part !== "").join(" ")).toBe(said);
   });
 
@@ -48,10 +48,10 @@ describe("a JSON Schema", () => {
   });
 
   it("that refers to itself, or multiplies its alternatives, ends", () => {
-    expect(findBreach({ $ref: "#" }, 1)).toMatchObject({ rule: "takes too many steps to check" });
+    expect(findSchemaBreach({ $ref: "#" }, 1)).toMatchObject({ rule: "takes too many steps to check" });
     const nestTwice = (n: number): object =>
       n === 0 ? { type: "string" } : { anyOf: [nestTwice(n - 1), nestTwice(n - 1)] };
-    expect(findBreach({ ...nestTwice(12), not: { $ref: "#" } }, 1)).toBeDefined();
+    expect(findSchemaBreach({ ...nestTwice(12), not: { $ref: "#" } }, 1)).toBeDefined();
   });
 });
 

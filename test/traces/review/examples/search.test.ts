@@ -1,6 +1,6 @@
 /** Examples found by their inputs, and copied to another dataset. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { Ranking } from "../../../../src/traces/review/examples/search.ts";
+import { WordRanking } from "../../../../src/traces/review/examples/search.ts";
 import { type Caller, newCaller } from "../../../support/caller.ts";
 import { ask, blobKeys, type Example, exampleParts, newDataset, sendExamples } from "../../../support/examples.ts";
 
@@ -13,12 +13,12 @@ const LARGE = `zebra ${"文".repeat(100_000)}`;
 
 describe("a search", () => {
   it("ranks by the words that texts share, rare words and short texts first", () => {
-    const ranking = new Ranking("the red Fox");
+    const ranking = new WordRanking("the red Fox");
     const texts = { long: "the fox and the hound ran far away", short: "fox", red: "RED", other: "a dog", the: "the" };
     for (const [id, text] of Object.entries(texts)) ranking.add(id, text);
     expect(ranking.best(9).map(({ id }) => id)).toEqual(["red", "long", "short", "the"]);
     expect(ranking.best(1)).toEqual([{ id: "red", score: expect.closeTo(1.86, 1) }]);
-    expect(new Ranking("").best(5)).toEqual([]);
+    expect(new WordRanking("").best(5)).toEqual([]);
   });
 
   it("finds examples by inputs of any depth and size", async () => {
