@@ -8,7 +8,7 @@ import { Command, isCommand, Send } from "@langchain/langgraph";
 import { type ExtensionSink, withExtensions } from "./extensions.ts";
 import type { AnyGraph as Graph } from "./introspect.ts";
 import { type TaskWrapper, keysFrom, keyTasks } from "./idempotency-key.ts";
-import { toResumeValue, asNewest, hasTasksMode } from "./older.ts";
+import { toResumeValue, asNewest, hasTasksMode } from "./older-langgraph.ts";
 import { Tap, type TapSink } from "./callbacks.ts";
 
 // Events that a graph emits with LangChain's `dispatchCustomEvent`.

@@ -7,7 +7,7 @@ import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { readAddress } from "./wire.ts";
 import { bind, command, type WireCommand } from "./drive.ts";
 import type { AnyGraph as Graph } from "./introspect.ts";
-import { withId } from "./older.ts";
+import { withId } from "./older-langgraph.ts";
 import { errorBody, toWireJson } from "./wire.ts";
 
 export interface SnapshotOptions {

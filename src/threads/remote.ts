@@ -23,7 +23,7 @@ import {
   unlessDeleted,
   type StreamCursor,
   resumeBytes,
-} from "./resume.ts";
+} from "./stream-cursor.ts";
 import { type Sleep, sleepOn } from "./log/sleepers.ts";
 import type * as rpc from "./rpc.ts";
 import type { ThreadRpc } from "./rpc.ts";

@@ -1,6 +1,6 @@
 /** What the rest of Weir may ask of a thread: the Durable Object's RPC type. */
 import type { RunBudget } from "../limits/budgets/rpc.ts";
-import type { RunFlow } from "../limits/flow/claim.ts";
+import type { RunFlow } from "../limits/flow/run-flow.ts";
 import type { Json } from "../lib/json.ts";
 import type { OwnWebhook } from "../deliveries/receiver.ts";
 import type { WireCommand } from "../runtime/drive.ts";

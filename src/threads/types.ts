@@ -1,6 +1,6 @@
 /** What a thread, its runs and its states look like on the wire, and the values that they are made of. */
 import * as v from "valibot";
-import type { WaitingState } from "../agents/graphs/continuity.ts";
+import type { WaitingState } from "../agents/graphs/compatibility.ts";
 import { AnyObject, Count, Id, open, Time } from "../http/shapes.ts";
 import type { Json } from "../lib/json.ts";
 import { isUuid, deriveUuid } from "../lib/uuid.ts";

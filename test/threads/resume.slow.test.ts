@@ -1,7 +1,7 @@
 /** Streams that continue where they were cut, and when that is given up. */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { sseResponse } from "../../src/http/sse.ts";
-import { type StreamCursor, resumeBytes, WholeLines } from "../../src/threads/resume.ts";
+import { type StreamCursor, resumeBytes, WholeLines } from "../../src/threads/stream-cursor.ts";
 import type { EventLog } from "../../src/threads/log/event-log.ts";
 import { asLine } from "../../src/threads/log/events.ts";
 import { tail } from "../../src/threads/log/tail.ts";

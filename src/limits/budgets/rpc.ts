@@ -1,7 +1,7 @@
 /** What the rest of Weir may ask of the object that has a workspace's budgets, and how to reach it. */
 import type { Budget, BudgetPeriod } from "./rule.ts";
 import { mergeRules } from "../flow/rule.ts";
-import { applies, keyIn, type FlowRunFacts } from "../flow/claim.ts";
+import { applies, keyIn, type FlowRunFacts } from "../flow/run-flow.ts";
 import { objectNamed, rpcProxy } from "../../lib/rpc.ts";
 import { retryCalls } from "../../lib/retry.ts";
 import type { Price } from "../prices/price-list.ts";

@@ -2,7 +2,7 @@
  * Who holds slots, who waits, and who is next. In memory and pure: no storage, no clock, no calls. docs/flow-control.md says the
  * rules in prose.
  */
-import type { FlowLimits, SlotNeed, FlowRunFacts } from "./claim.ts";
+import type { FlowLimits, SlotNeed, FlowRunFacts } from "./run-flow.ts";
 
 // What one key of one rule has in use: held slots, and what its last minute counts.
 

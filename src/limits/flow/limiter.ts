@@ -7,7 +7,7 @@ import { dispatchRpc, type RpcTarget } from "../../lib/rpc.ts";
 import { type SlotLease, SlotBook, COUNTED_MS, type QueuePosition, type PoolUse } from "./book.ts";
 import { type FlowRule, MAX_RULES } from "./rule.ts";
 import { logError } from "../../lib/log.ts";
-import { limitsIn, type SlotNeed, pausesFor } from "./claim.ts";
+import { limitsIn, type SlotNeed, pausesFor } from "./run-flow.ts";
 import type { AcquireResult, FlowRpc, GrantSlots, NewSlotLease, WaitingLease } from "./rpc.ts";
 
 // The tables of a workspace's limiter, in its Durable Object's SQLite, and every statement on them.

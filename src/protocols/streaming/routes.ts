@@ -2,7 +2,7 @@
 import { keysFor } from "../../access/encryption/keys.ts";
 import { rpcProxy } from "../../lib/rpc.ts";
 import { retry } from "../../lib/retry.ts";
-import { cursorInFrames, resumeBytes } from "../../threads/resume.ts";
+import { cursorInFrames, resumeBytes } from "../../threads/stream-cursor.ts";
 import { sleepOn } from "../../threads/log/sleepers.ts";
 import type { ThreadRpc } from "../../threads/rpc.ts";
 import { threadObject } from "../../threads/remote.ts";

@@ -7,7 +7,7 @@ import {
   type Incompatibility,
   describeIncompatibility,
   findIncompatibilities,
-} from "../../agents/graphs/continuity.ts";
+} from "../../agents/graphs/compatibility.ts";
 import { DescribedGraph, CheckGraphs, CheckPage, type GraphsToCheck } from "./schema.ts";
 import { describeShape, fingerprint, type GraphShape } from "../../runtime/introspect.ts";
 import { listCronThreads } from "../../automation/crons/store.ts";

@@ -1,6 +1,6 @@
 /** The shapes of `/graphs`. */
 import * as v from "valibot";
-import { Incompatibility } from "../../agents/graphs/continuity.ts";
+import { Incompatibility } from "../../agents/graphs/compatibility.ts";
 import { Count } from "../../http/shapes.ts";
 import { choosing } from "../../http/shapes.ts";
 import { DEEPEST, type GraphShape } from "../../runtime/introspect.ts";

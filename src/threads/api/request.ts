@@ -6,7 +6,7 @@ import { deployedBudgets } from "../../limits/budgets/rule.ts";
 import { deployedRules } from "../../limits/flow/rule.ts";
 import { budgetsFor } from "../../limits/budgets/rpc.ts";
 import { knownBudgets } from "../../limits/budgets/rpc.ts";
-import { flowFor, modelIn, type FlowRunFacts } from "../../limits/flow/claim.ts";
+import { flowFor, modelIn, type FlowRunFacts } from "../../limits/flow/run-flow.ts";
 import { knownRules } from "../../limits/flow/rpc.ts";
 import type { Assistant } from "../../agents/assistants/store.ts";
 import { isObject } from "../../lib/json.ts";

@@ -1,7 +1,7 @@
 /** Changes of checkpoints that are stored: all of a thread, or one. Called within a transaction. */
 import * as checkpoint from "@langchain/langgraph-checkpoint";
 import { INTERRUPT, RESUME } from "@langchain/langgraph-checkpoint";
-import { withId } from "../../runtime/older.ts";
+import { withId } from "../../runtime/older-langgraph.ts";
 import { keepCurrent, NO_TASK, type SavedCheckpoint } from "../../runtime/saver.ts";
 import { flatten } from "../../runtime/stored.ts";
 import type { Interrupt, Interrupts } from "../types.ts";

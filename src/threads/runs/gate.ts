@@ -2,7 +2,7 @@
  * The slots of the run whose turn it is on this thread (docs/flow-control.md). A run without rules passes. Another one begins when
  * the workspace's limiter says so: as the answer to this thread's claim, or later by `ThreadRpc.grant`.
  */
-import { pickFacts, pausesFor, USUAL_PRIORITY } from "../../limits/flow/claim.ts";
+import { pickFacts, pausesFor, USUAL_PRIORITY } from "../../limits/flow/run-flow.ts";
 import { knownRules, peekRules } from "../../limits/flow/rpc.ts";
 import { type AcquireResult, flowControl, type NewSlotLease } from "../../limits/flow/rpc.ts";
 import { logError } from "../../lib/log.ts";

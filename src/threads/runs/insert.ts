@@ -14,7 +14,7 @@ import { budgetsFor } from "../../limits/budgets/rpc.ts";
 import { knownBudgets } from "../../limits/budgets/rpc.ts";
 import { deployedBudgets } from "../../limits/budgets/rule.ts";
 import { deployedRules } from "../../limits/flow/rule.ts";
-import { flowFor, modelIn, type FlowRunFacts } from "../../limits/flow/claim.ts";
+import { flowFor, modelIn, type FlowRunFacts } from "../../limits/flow/run-flow.ts";
 import { knownRules } from "../../limits/flow/rpc.ts";
 
 /**

@@ -16,7 +16,7 @@ import {
   findIncompatibilities,
   findMigration,
   loadVersion,
-} from "../../agents/graphs/continuity.ts";
+} from "../../agents/graphs/compatibility.ts";
 import { isObject } from "../../lib/json.ts";
 import { type AnyGraph as Graph, fingerprint, describeShape } from "../../runtime/introspect.ts";
 import { Saver } from "../../runtime/saver.ts";

@@ -43,7 +43,7 @@ import type { TraceTier } from "../projects/table.ts";
 import { isNewer, NEWER_ALARM_MS, newerFormat } from "../../lib/object-tables.ts";
 import { dispatchRpc, type RpcTarget } from "../../lib/rpc.ts";
 import { logError } from "../../lib/log.ts";
-import { isDayOver, nextClose, closeSome } from "./write/seal.ts";
+import { isDayOver, nextClose, closeSome } from "./write/close.ts";
 import { crossingTraces, tracesPassing } from "./read/selection.ts";
 import { Gather, applyWrites, groupWrites } from "./write/write.ts";
 import {

@@ -20,7 +20,7 @@ import { numbersOfTraces } from "./store/ids.ts";
 import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";
 import { crossingUnkept } from "./read/selection.ts";
 import { DELETED_AT_ONCE, dropOthers, tracesBegunHere } from "./write/delete.ts";
-import { clearOpenBlocks } from "./write/seal.ts";
+import { clearOpenBlocks } from "./write/close.ts";
 
 const DAY_MS = 86_400_000;
 /** How long the runs of a partition are kept, days. A deployment may set TRACE_RETENTION_DAYS and …_SHORT. */

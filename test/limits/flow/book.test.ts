@@ -1,7 +1,7 @@
 /** Who holds slots and who is next, beside a reference, and with examples of the order. */
 import { describe, expect, it } from "vitest";
 import { SlotBook, type SlotLease } from "../../../src/limits/flow/book.ts";
-import type { FlowLimits, SlotNeed } from "../../../src/limits/flow/claim.ts";
+import type { FlowLimits, SlotNeed } from "../../../src/limits/flow/run-flow.ts";
 import { generator, createRandom } from "../../support/random.ts";
 import { ALL, chooseAmount } from "../../support/thorough.ts";
 import { Reference } from "./reference.ts";

@@ -1,6 +1,6 @@
 /** What flow control must do, in the plainest way: every question is answered by a look at all claims. */
 import type { SlotLease } from "../../../src/limits/flow/book.ts";
-import type { FlowLimits, SlotNeed } from "../../../src/limits/flow/claim.ts";
+import type { FlowLimits, SlotNeed } from "../../../src/limits/flow/run-flow.ts";
 
 const MINUTE = 60_000;
 

@@ -4,7 +4,7 @@ import { Annotation, END, interrupt, Send, START, StateGraph } from "@langchain/
 import { Topic } from "@langchain/langgraph/channels";
 import { beforeAll, describe, expect, it } from "vitest";
 import { graphs } from "../../../src/deployment.ts";
-import type { Migration } from "../../../src/agents/graphs/continuity.ts";
+import type { Migration } from "../../../src/agents/graphs/compatibility.ts";
 import { Lazy } from "../../../src/deployment.ts";
 import type { CheckPage, DescribedGraph } from "../../../src/system/deploys/schema.ts";
 import { ADMIN_KEY, type Caller, newCaller, send } from "../../support/caller.ts";

@@ -9,7 +9,7 @@ import { writeMeta } from "../../../../src/traces/partition/store/meta.ts";
 import { readPage } from "../../../../src/traces/partition/read/page.ts";
 import { queryRuns, storedIds } from "../../../../src/traces/partition/read/read.ts";
 import { closable } from "../../../../src/traces/partition/blocks/blocks.ts";
-import { closeBlock } from "../../../../src/traces/partition/write/seal.ts";
+import { closeBlock } from "../../../../src/traces/partition/write/close.ts";
 import { partitionStats } from "../../../../src/traces/partition/stats/stats.ts";
 import { migrate } from "../../../../src/traces/partition/store/tables.ts";
 import { applyWrites } from "../../../../src/traces/partition/write/write.ts";
