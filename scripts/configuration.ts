@@ -3,8 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type * as v from "valibot";
 import { LanggraphConfig, SILENT, WITHOUT_EFFECT } from "../src/cli/project/langgraph-json.ts";
-import { OURS, RESOURCE } from "../src/cli/project/wrangler-config.ts";
-import { readWranglerFile } from "../src/cli/project/wrangler-config.ts";
+import { OURS, RESOURCE, readWranglerFile } from "../src/cli/project/wrangler-config.ts";
 import { ABOUT } from "./configuration-text.ts";
 
 const ROOT = join(import.meta.dirname, "..");

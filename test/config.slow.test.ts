@@ -4,11 +4,10 @@ import { env } from "cloudflare:workers";
 import { afterEach, expect, it } from "vitest";
 import { readSettings, settings } from "../src/config.ts";
 import { readResource } from "../src/access/oauth/request.ts";
-import { lazy } from "../src/index.ts";
+import { lazy, createWeir } from "../src/index.ts";
 import { embeddingsFrom } from "../src/agents/memory/vectors.ts";
 import { headersAsConfigurable } from "../src/threads/api/request.ts";
 import { authHandlers, projectExports } from "../src/deployment.ts";
-import { createWeir } from "../src/index.ts";
 import { newCaller } from "./support/caller.ts";
 
 afterEach(() => {

@@ -2,8 +2,7 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import type { AuditEntryWire, AuditRoot } from "../access/audit/verify.ts";
-import { type ChainVerification, verifyAudit } from "../access/audit/verify.ts";
+import { type AuditEntryWire, type AuditRoot, type ChainVerification, verifyAudit } from "../access/audit/verify.ts";
 import { CliFault } from "./console.ts";
 
 export const usage = `weir audit verify <file> [--roots <file or folder>]

@@ -1,11 +1,9 @@
 /** `weir build`: bundles the project into one module, which wrangler then serves or deploys. */
 import { join } from "node:path";
 import { readArguments, ENV } from "./console.ts";
-import { type Bundle, bundler } from "./bundle/bundle.ts";
-import { BUNDLE } from "./bundle/bundle.ts";
+import { type Bundle, bundler, BUNDLE } from "./bundle/bundle.ts";
 import { type GeneratedConfig, generate } from "./project/generate.ts";
-import { writeWhole } from "./project/project.ts";
-import { findProject, type Project } from "./project/project.ts";
+import { writeWhole, findProject, type Project } from "./project/project.ts";
 import { writeSchemas } from "./schemas.ts";
 
 export const usage = `weir build [dir] [--env <name>]

@@ -1,8 +1,7 @@
 /** Which server a command calls, and with which credential. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { FIRST_WORKSPACE_ID } from "./deploy/secrets.ts";
-import { readStoredSecrets } from "./deploy/secrets.ts";
+import { FIRST_WORKSPACE_ID, readStoredSecrets } from "./deploy/secrets.ts";
 import { CliFault } from "./console.ts";
 
 /** The options that choose the server and the workspace. */

@@ -5,8 +5,7 @@ import type { DeployConfig } from "./deploy/plan.ts";
 import { checkDeploy, refuseToBlockThreads } from "./deploy/check-threads.ts";
 import { release } from "./deploy/release.ts";
 import { checkExports, checkVersions } from "./doctor.ts";
-import { readEnvironment } from "./project/project.ts";
-import { findProject } from "./project/project.ts";
+import { readEnvironment, findProject } from "./project/project.ts";
 
 export const usage = `weir deploy [dir] [--env <name>] [--dry-run] [--check] [--force]
 

@@ -1,8 +1,7 @@
 /** `weir dev`: serves a project on this machine and follows its changes. */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { readArguments, ENV } from "./console.ts";
-import { CliFault } from "./console.ts";
+import { readArguments, ENV, CliFault } from "./console.ts";
 import { Dev } from "./dev/loop.ts";
 import { findProject } from "./project/project.ts";
 

@@ -1,8 +1,7 @@
 /** `weir eject`: the generated files as the project's own. */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { readArguments } from "./console.ts";
-import { CliFault } from "./console.ts";
+import { readArguments, CliFault } from "./console.ts";
 import { generate } from "./project/generate.ts";
 import { findProject } from "./project/project.ts";
 import { workerSource } from "./project/worker-source.ts";

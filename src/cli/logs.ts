@@ -1,12 +1,10 @@
 /** `weir logs`: the live log of a deployment, one line a request. */
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
-import { readArguments, ENV } from "./console.ts";
+import { readArguments, ENV, CliFault, printable } from "./console.ts";
 import { openAccount } from "./deploy/account.ts";
 import type { DeployConfig } from "./deploy/plan.ts";
-import { CliFault } from "./console.ts";
 import { generate } from "./project/generate.ts";
-import { printable } from "./console.ts";
 import { findProject } from "./project/project.ts";
 import { WRANGLER } from "./wrangler.ts";
 

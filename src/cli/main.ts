@@ -1,10 +1,8 @@
 #!/usr/bin/env node
 /** The command line: a table of commands. Each module exports `run`, which gives the exit code, and `usage`. */
 import module from "node:module";
-import { CliFault } from "./console.ts";
-import { printable } from "./console.ts";
-import { nodeFault } from "./project/package.ts";
-import { VERSION } from "./project/package.ts";
+import { CliFault, printable } from "./console.ts";
+import { nodeFault, VERSION } from "./project/package.ts";
 
 export interface Command {
   /** Gets the arguments after the command's name. Gives the exit code. */

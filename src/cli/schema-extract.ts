@@ -1,6 +1,5 @@
 /** JSON Schemas of graphs that are typed only in TypeScript, from the types that the compiler sees. */
-import TJS from "typescript-json-schema";
-import type { ts as TS } from "typescript-json-schema";
+import TJS, { type ts as TS } from "typescript-json-schema";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { writeWhole, posix, type Project } from "./project/project.ts";

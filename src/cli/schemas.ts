@@ -2,9 +2,8 @@
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { readArguments } from "./console.ts";
-import { writeWhole } from "./project/project.ts";
+import { writeWhole, findProject, type Project, schemasFile } from "./project/project.ts";
 import { MAIN } from "./project/package.ts";
-import { findProject, type Project, schemasFile } from "./project/project.ts";
 
 export const usage = `weir schemas [dir]
 

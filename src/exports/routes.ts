@@ -11,9 +11,8 @@ import { body, param, query } from "../http/validate.ts";
 import { newOrEarlier } from "../http/idempotent-id.ts";
 import { createExport } from "./create.ts";
 import { type ExportDeps, createExportDeps } from "./deps.ts";
-import { destinations } from "./destinations/routes.ts";
+import { destinations, requirePlan, requireScope } from "./destinations/routes.ts";
 import { startNext } from "./finish.ts";
-import { requirePlan, requireScope } from "./destinations/routes.ts";
 import { CreateExport, ExportId, ExportRunId, Paging, PatchExport, SpawnedQuery } from "./schema.ts";
 import { Export, ExportRun, toWireExport, toWireRun } from "./row.ts";
 import {

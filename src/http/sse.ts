@@ -1,6 +1,5 @@
 /** Server-Sent Events framing (WHATWG HTML, section 9.2). */
-import { guardStream } from "../lib/streams.ts";
-import { type ByteSource, toSource } from "../lib/streams.ts";
+import { guardStream, type ByteSource, toSource } from "../lib/streams.ts";
 
 export interface SseFrame {
   event?: string;

@@ -4,11 +4,10 @@ import "./install.ts";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { StateSnapshot } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
-import { readAddress } from "./wire.ts";
+import { readAddress, errorBody, toWireJson } from "./wire.ts";
 import { bind, command, type WireCommand } from "./drive.ts";
 import type { AnyGraph as Graph } from "./introspect.ts";
 import { withId } from "./older-langgraph.ts";
-import { errorBody, toWireJson } from "./wire.ts";
 
 export interface SnapshotOptions {
   threadId: string;

@@ -4,11 +4,9 @@ import type { RunFlow } from "../limits/flow/run-flow.ts";
 import type { Json } from "../lib/json.ts";
 import type { OwnWebhook } from "../deliveries/receiver.ts";
 import type { WireCommand } from "../runtime/drive.ts";
-import type { Actor, LinkRpc } from "./types.ts";
-import type { ThreadRecord } from "./record.ts";
-import type { CopiedRow, CopyCursor } from "./store/copy.ts";
-import type { TailQuery } from "./log/events.ts";
 import type {
+  Actor,
+  LinkRpc,
   CancelAction,
   CheckpointAddress,
   MultitaskStrategy,
@@ -23,6 +21,9 @@ import type {
   ThreadState,
   Ttl,
 } from "./types.ts";
+import type { ThreadRecord } from "./record.ts";
+import type { CopiedRow, CopyCursor } from "./store/copy.ts";
+import type { TailQuery } from "./log/events.ts";
 
 /** A run to make. Everything has been validated; the assistant has been resolved. */
 export interface RunRequest {

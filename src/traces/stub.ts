@@ -1,6 +1,5 @@
 /** The stub of a partition, and the keys of its objects in R2. */
-import { objectNamed } from "../lib/rpc.ts";
-import { rpcProxy } from "../lib/rpc.ts";
+import { objectNamed, rpcProxy } from "../lib/rpc.ts";
 import { retryCalls } from "../lib/retry.ts";
 import { openIfSealed } from "./encryption.ts";
 import type { TracePartitionRpc } from "./rpc.ts";

@@ -2,8 +2,17 @@
 import { expect } from "vitest";
 import { advance } from "../../src/exports/work.ts";
 import type { ExportMessage } from "../../src/exports/deps.ts";
-import { DAY_1, listExpectedRows, exportRow, MICROS_PER_DAY, newDestination, newExport } from "../exports/support.ts";
-import { newProject, newWorld, readExport } from "../exports/support.ts";
+import {
+  DAY_1,
+  listExpectedRows,
+  exportRow,
+  MICROS_PER_DAY,
+  newDestination,
+  newExport,
+  newProject,
+  newWorld,
+  readExport,
+} from "../exports/support.ts";
 import {
   Browser,
   readError,

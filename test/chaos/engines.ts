@@ -2,9 +2,8 @@
 import { expectKept, numberEvents, numberFrames } from "../support/live-tokens.ts";
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
-import { fireDueCrons, startFiring } from "../../src/automation/crons/fire.ts";
+import { fireDueCrons, startFiring, threadsFor } from "../../src/automation/crons/fire.ts";
 import { nextDue } from "../../src/automation/crons/schedule.ts";
-import { threadsFor } from "../../src/automation/crons/fire.ts";
 import type { FiringRow } from "../../src/automation/crons/store.ts";
 import { database } from "../../src/db/client.ts";
 import { message1, rpc } from "../protocols/a2a/rpc.ts";

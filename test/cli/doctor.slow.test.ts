@@ -2,10 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { checkVersions, nodeFinding, run } from "../../src/cli/doctor.ts";
-import { missingExports } from "../../src/cli/doctor.ts";
-import { installedVersion, satisfies } from "../../src/cli/project/package.ts";
-import { NAME, PEERS } from "../../src/cli/project/package.ts";
+import { checkVersions, nodeFinding, run, missingExports } from "../../src/cli/doctor.ts";
+import { installedVersion, satisfies, NAME, PEERS } from "../../src/cli/project/package.ts";
 import { findProject } from "../../src/cli/project/project.ts";
 
 let root: string;

@@ -6,9 +6,8 @@ import { LOCAL_WORKSPACE_ID } from "../../src/http/principal.ts";
 import { build } from "../../src/cli/build.ts";
 import { LOCAL_WORKSPACE_ID as ofTheCli } from "../../src/cli/dev/loop.ts";
 import { run as eject } from "../../src/cli/eject.ts";
-import { readEnvironment, localEnvironment } from "../../src/cli/project/project.ts";
+import { readEnvironment, localEnvironment, findProject } from "../../src/cli/project/project.ts";
 import { generate } from "../../src/cli/project/generate.ts";
-import { findProject } from "../../src/cli/project/project.ts";
 import { answering, newProject, type TestProject } from "../support/project.ts";
 
 const made: TestProject[] = [];

@@ -7,10 +7,9 @@ import { HumanMessage } from "@langchain/core/messages";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { agent } from "../../examples/starter/src/agent.ts";
 import { chatModel } from "../../examples/starter/src/model.ts";
-import { generate } from "../../src/cli/project/generate.ts";
+import { generate, nameResources } from "../../src/cli/project/generate.ts";
 import { MODULES, NAME } from "../../src/cli/project/package.ts";
 import { findProject } from "../../src/cli/project/project.ts";
-import { nameResources } from "../../src/cli/project/generate.ts";
 import { readWranglerFile, type WranglerConfig } from "../../src/cli/project/wrangler-config.ts";
 import { startFakeOpenAI } from "../support/fake-openai.ts";
 

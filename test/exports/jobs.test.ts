@@ -3,8 +3,7 @@ import { eq } from "drizzle-orm";
 import { beforeEach, describe, expect, it } from "vitest";
 import { database } from "../../src/db/client.ts";
 import { bulkExports } from "../../src/exports/table.ts";
-import { TRANSITIONS } from "../../src/exports/store.ts";
-import { cancelExport } from "../../src/exports/store.ts";
+import { TRANSITIONS, cancelExport } from "../../src/exports/store.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 
 const PATH = "/api/v1/bulk-exports";

@@ -6,9 +6,8 @@ import { type LangGraphRunnableConfig, START, StateGraph, StateSchema } from "@l
 import { Hono } from "hono";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
-import { graphs } from "../../src/deployment.ts";
+import { graphs, projectExports } from "../../src/deployment.ts";
 import { MAX_NESTED } from "../../src/http/loopback.ts";
-import { projectExports } from "../../src/deployment.ts";
 import { type Caller, newCaller, send } from "../support/caller.ts";
 import * as pack from "../access/users/pack.ts";
 

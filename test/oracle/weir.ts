@@ -1,8 +1,7 @@
 /** A case's thread on the product: the runs of the model, started over HTTP. */
 import { env } from "cloudflare:workers";
-import { fireDueCrons, startFiring } from "../../src/automation/crons/fire.ts";
+import { fireDueCrons, startFiring, threadsFor } from "../../src/automation/crons/fire.ts";
 import { nextDue } from "../../src/automation/crons/schedule.ts";
-import { threadsFor } from "../../src/automation/crons/fire.ts";
 import type { FiringRow } from "../../src/automation/crons/store.ts";
 import { database } from "../../src/db/client.ts";
 import type { Case } from "./dimensions.ts";

@@ -3,8 +3,7 @@ import { AIMessage, ChatMessage, HumanMessage, ToolMessage } from "@langchain/co
 import { Document } from "@langchain/core/documents";
 import { Send } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { isStoredAs, shareText } from "../../src/runtime/stored.ts";
-import { dump } from "../../src/runtime/stored.ts";
+import { isStoredAs, shareText, dump } from "../../src/runtime/stored.ts";
 
 class Own {
   constructor(readonly a: number) {}

@@ -6,8 +6,9 @@ import {
   START,
   StateGraph,
   StateSchema,
+  MessagesZodMeta,
+  MessagesZodState,
 } from "@langchain/langgraph";
-import { MessagesZodMeta, MessagesZodState } from "@langchain/langgraph";
 import { registry } from "@langchain/langgraph/zod";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";

@@ -1,7 +1,6 @@
 /** Every way in which a user can start a run. */
 import { env } from "cloudflare:workers";
-import { fireDueCrons, startFiring } from "../../src/automation/crons/fire.ts";
-import { threadsFor } from "../../src/automation/crons/fire.ts";
+import { fireDueCrons, startFiring, threadsFor } from "../../src/automation/crons/fire.ts";
 import type { FiringRow } from "../../src/automation/crons/store.ts";
 import { database } from "../../src/db/client.ts";
 import { sseEvents } from "../support/sse.ts";

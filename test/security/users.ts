@@ -6,8 +6,7 @@ import { START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { Auth, HTTPException } from "@langchain/langgraph-sdk/auth";
 import { z } from "zod";
 import { app } from "../support/app.ts";
-import { graphs } from "../../src/deployment.ts";
-import { projectExports } from "../../src/deployment.ts";
+import { graphs, projectExports } from "../../src/deployment.ts";
 
 export type Json = Record<string, unknown>;
 

@@ -15,8 +15,7 @@ import {
   task,
 } from "@langchain/langgraph";
 import { z } from "zod";
-import type { GraphFactory } from "../../src/deployment.ts";
-import { graphs } from "../../src/deployment.ts";
+import { type GraphFactory, graphs } from "../../src/deployment.ts";
 import { toolLoop } from "../../examples/demo/src/loop.ts";
 
 /** Every execution of a task, in order: the test's name of the task, and the key that the task found. */

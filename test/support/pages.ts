@@ -1,7 +1,6 @@
 /** Pages as a partition gives them, made of a test's own runs. */
 import { EXPORT_FIELDS, type ExportField, columnKind } from "../../src/exports/parquet/columns.ts";
-import { isConstant, isPayload, isUnique, type RunPage } from "../../src/traces/columns.ts";
-import { type Texts, TextsBuilder } from "../../src/traces/columns.ts";
+import { isConstant, isPayload, isUnique, type RunPage, type Texts, TextsBuilder } from "../../src/traces/columns.ts";
 import { PAYLOAD_FIELDS, type StoredTraceRun } from "../../src/traces/types.ts";
 
 /** All runs in one page, the last one. */

@@ -2,8 +2,7 @@
 import "../../src/runtime/install.ts";
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { Annotation, END, interrupt, MessagesDeltaValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
-import type { GraphFactory } from "../../src/deployment.ts";
-import { graphs } from "../../src/deployment.ts";
+import { type GraphFactory, graphs } from "../../src/deployment.ts";
 
 /** The nodes that ran to their end, in order. */
 export const ran: string[] = [];

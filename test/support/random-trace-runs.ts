@@ -1,12 +1,11 @@
 /** Random runs of one day in a partition, and the same runs in memory. */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { segment } from "../../src/traces/time.ts";
+import { segment, isoFromMicros } from "../../src/traces/time.ts";
 import { readRunDraft } from "../../src/traces/ingest/normalise.ts";
 import { OperationGatherer } from "../../src/traces/ingest/operations.ts";
 import { tracePartition } from "../../src/traces/stub.ts";
 import type { RunWrite } from "../../src/traces/types.ts";
-import { isoFromMicros } from "../../src/traces/time.ts";
 import type { PlainRun } from "./evaluate-filter.ts";
 import { type Random, seeded } from "./random.ts";
 import { DAY, makeProject, uuid7 } from "./traces.ts";

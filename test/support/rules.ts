@@ -1,9 +1,8 @@
 /** Rules on runs, for tests in workerd. */
-import { countCalls } from "../../src/db/client.ts";
+import { countCalls, database } from "../../src/db/client.ts";
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { vi } from "vitest";
-import { database } from "../../src/db/client.ts";
 import { takeBackfillParts, takeParts } from "../../src/automation/rules/store.ts";
 import { workPart } from "../../src/automation/rules/work.ts";
 import type { Caller } from "./caller.ts";

@@ -1,7 +1,6 @@
 /** The tables of a thread, in whichever layout its object has them (src/threads/store/statements.ts). */
 import { type CheckpointEntry, withoutDeferred } from "../../src/threads/checkpoints/checkpoint.ts";
-import { type SqlRow, Statements } from "../../src/threads/store/statements.ts";
-import { TABLE_NAMES, type TableName } from "../../src/threads/store/statements.ts";
+import { type SqlRow, Statements, TABLE_NAMES, type TableName } from "../../src/threads/store/statements.ts";
 import { Tables } from "../../src/threads/store/tables.ts";
 import type { LongTextValue } from "../../src/threads/store/long-text.ts";
 

@@ -1,10 +1,9 @@
 /** Trace runs as an SDK would send them, and multipart bodies, for tests in workerd. */
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
-import { segment } from "../../src/traces/time.ts";
+import { segment, isoFromMicros } from "../../src/traces/time.ts";
 import { runBlobPrefix, payloadKey, tracePartition } from "../../src/traces/stub.ts";
 import { LARGE_FIELDS, PAYLOAD_FIELDS, type QueriedRun } from "../../src/traces/types.ts";
-import { isoFromMicros } from "../../src/traces/time.ts";
 import type { Caller } from "./caller.ts";
 
 /** 2026-11-20T15:49:54.252Z, microseconds. */

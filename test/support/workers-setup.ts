@@ -3,8 +3,7 @@ import "./edge-limits/install.ts";
 import { applyD1Migrations, type D1Migration } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterAll, afterEach } from "vitest";
-import { graphs } from "../../src/deployment.ts";
-import { projectExports } from "../../src/deployment.ts";
+import { graphs, projectExports } from "../../src/deployment.ts";
 import { failOnFaults } from "./answers/watch.ts";
 import { failOnCrossings } from "./edge-limits/record.ts";
 

@@ -2,9 +2,8 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { database } from "../../src/db/client.ts";
-import { segment, uuidTime } from "../../src/traces/time.ts";
+import { segment, uuidTime, isoFromMicros } from "../../src/traces/time.ts";
 import { announcePartition } from "../../src/traces/projects/partitions.ts";
-import { isoFromMicros } from "../../src/traces/time.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { ask } from "../support/examples.ts";
 import { NOON, projectId, runParts, type Sent, sendMultipart, sentRun, uuid7 } from "../support/traces.ts";

@@ -2,16 +2,13 @@
 import { Hono } from "hono";
 import * as v from "valibot";
 import { type Database, database } from "../../db/client.ts";
-import { Count, Time } from "../../http/shapes.ts";
+import { Count, Time, pagingQuery, cutPage } from "../../http/shapes.ts";
 import { createDoc, eitherBody, json, media } from "../../http/route.ts";
-import { pagingQuery } from "../../http/shapes.ts";
-import { cutPage } from "../../http/shapes.ts";
 import type { App } from "../../http/context.ts";
 import { query } from "../../http/validate.ts";
-import { chain } from "./chain.ts";
+import { chain, toWireEntry } from "./chain.ts";
 import { audit } from "./record.ts";
 import { type AuditFilter, listAudit, nextAudit, type AuditPosition } from "./store.ts";
-import { toWireEntry } from "./chain.ts";
 
 const Moment = v.pipe(
   v.string(),

@@ -3,13 +3,12 @@ import { database } from "../../db/client.ts";
 import { logError } from "../../lib/log.ts";
 import { toProblem } from "../../lib/problem.ts";
 import { resolveUser } from "../users/handlers.ts";
-import { type Credential, readCredential } from "./store.ts";
+import { type Credential, readCredential, findAccess, findKeyByHash } from "./store.ts";
 import { isWithin } from "../../http/context.ts";
 import { ALL_PERMISSIONS, may, type Principal, type Scope, SCOPES } from "../../http/principal.ts";
 import { permissionsOfRole } from "./roles.ts";
 import { equalHashes, sha256 } from "../../lib/crypto.ts";
 import { endOfSession, findSession } from "./sessions.ts";
-import { findAccess, findKeyByHash } from "./store.ts";
 
 /** The credential of an API key, by the key's hash. */
 export async function readKeyCredential(env: Env, hash: string): Promise<Credential | undefined> {

@@ -1,13 +1,11 @@
 /** What may be given to people, and by whom. */
 import type { Context } from "hono";
-import { checkGranted, requireRole, refuseApplications } from "../auth/roles.ts";
+import { checkGranted, requireRole, refuseApplications, permissionsOfRole } from "../auth/roles.ts";
 import { hasExpired, findKey } from "../auth/store.ts";
-import { permissionsOfRole } from "../auth/roles.ts";
 import type { Database } from "../../db/client.ts";
 import type { App } from "../../http/context.ts";
 import { may, type Permission, type Principal, type Scope, SCOPES } from "../../http/principal.ts";
-import type { InvitationRow } from "./store.ts";
-import { findMember } from "./store.ts";
+import { type InvitationRow, findMember } from "./store.ts";
 
 /**
  * Checks that the caller may give a person this role.

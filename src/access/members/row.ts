@@ -2,8 +2,7 @@
 import * as v from "valibot";
 import { Id, Time } from "../../http/shapes.ts";
 import { endOfSession, type SessionRow } from "../auth/sessions.ts";
-import type { InvitationRow } from "./store.ts";
-import type { MemberRow } from "./store.ts";
+import type { InvitationRow, MemberRow } from "./store.ts";
 
 const toIso = (time: number | null) => (time === null ? null : new Date(time).toISOString());
 

@@ -2,22 +2,17 @@
 import type { Context } from "hono";
 import * as v from "valibot";
 import { limitAddress } from "../auth/limits.ts";
-import { scopesOfPermissions } from "../auth/roles.ts";
-import { permissionsOfRole } from "../auth/roles.ts";
+import { scopesOfPermissions, permissionsOfRole } from "../auth/roles.ts";
 import { MEMBER } from "../auth/store.ts";
 import { database } from "../../db/client.ts";
-import { withMountPrefix } from "../../http/context.ts";
-import type { App } from "../../http/context.ts";
+import { withMountPrefix, type App } from "../../http/context.ts";
 import { listMemberships, type Person } from "../members/store.ts";
 import { SCOPES } from "../../http/principal.ts";
-import { redirect, withRequest } from "./authorize.ts";
-import { enterConsole } from "./console.ts";
-import { acceptInvitation } from "./console.ts";
-import { readSignInCookie, beginSignIn, failSignIn } from "./provider.ts";
+import { redirect, withRequest, startSignIn } from "./authorize.ts";
+import { enterConsole, acceptInvitation } from "./console.ts";
+import { readSignInCookie, beginSignIn, failSignIn, discover, describeRefusal, readPerson } from "./provider.ts";
 import { errorPage } from "./pages.ts";
-import { discover, describeRefusal, readPerson } from "./provider.ts";
 import { type Parameters } from "./request.ts";
-import { startSignIn } from "./authorize.ts";
 
 /** JSON: address -> where its owner may act. `@example.com` matches every address of the domain. */
 const Members = v.record(

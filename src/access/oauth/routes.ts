@@ -11,20 +11,17 @@ import { createDoc, eitherBody, json as jsonBody, media, PROBLEM } from "../../h
 import { decodeJson } from "../../lib/json.ts";
 import type { App } from "../../http/context.ts";
 import { readCounted } from "../../http/validate.ts";
-import { signOut, startConsole } from "./console.ts";
-import { showInvitation, startInvitation } from "./console.ts";
-import { requireIssuer } from "./metadata.ts";
+import { signOut, startConsole, showInvitation, startInvitation } from "./console.ts";
+import { requireIssuer, resourceMetadata, serverMetadata } from "./metadata.ts";
 import { submitAuthorize, showAuthorize } from "./authorize.ts";
 import { readForm } from "./request.ts";
-import { introspectToken } from "./token.ts";
-import { resourceMetadata, serverMetadata } from "./metadata.ts";
+import { introspectToken, issueTokens, revokeToken } from "./token.ts";
 import { finishOpenId, startOpenId } from "./openid.ts";
 import { providerHost } from "./provider.ts";
 import { oauthErrorResponse, NO_STORE, OAuthError } from "./errors.ts";
 import { newClient, REGISTRATION_LIMIT, toWireClient } from "./register.ts";
 import { ClientMetadata, Introspection, OAuthErrorBody, RegisteredClient, Tokens } from "./schema.ts";
 import { insertClient } from "./store.ts";
-import { issueTokens, revokeToken } from "./token.ts";
 
 const doc = (summary: string, answers: Parameters<ReturnType<typeof createDoc>>[1] & object) =>
   createDoc("OAuth")(summary, { default: OAuthErrorBody, ...answers });

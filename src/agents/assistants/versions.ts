@@ -1,15 +1,12 @@
 /** Versions of assistants in D1. */
 import { and, desc, eq, getTableColumns, max, sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
-import { contains } from "../../db/conditions.ts";
+import { contains, bytesColumn, totalBytes } from "../../db/conditions.ts";
 import { assistants, assistantVersions } from "./table.ts";
-import { bytesColumn, totalBytes } from "../../db/conditions.ts";
 import { CHANGED, isTaken, nextTime, untilUnchanged } from "../../db/writes.ts";
 import { limitResponse, METADATA_BYTES, withinBytes } from "../../lib/bytes.ts";
-import { findAssistantRow } from "./store.ts";
+import { findAssistantRow, isVersion, assistantCache } from "./store.ts";
 import { toAssistantId } from "./defaults.ts";
-import { isVersion } from "./store.ts";
-import { assistantCache } from "./store.ts";
 import {
   type Assistant,
   type AssistantInput,

@@ -1,6 +1,5 @@
 /** Runs an assistant over the examples of a dataset, as one experiment with scores. */
-import type { Evaluator, EvaluatorScore } from "./evaluators.ts";
-import { readResponse, runAssistant, type SendRequest } from "./evaluators.ts";
+import { type Evaluator, type EvaluatorScore, readResponse, runAssistant, type SendRequest } from "./evaluators.ts";
 
 export interface ExperimentExample {
   id: string;

@@ -2,8 +2,7 @@
 import { and, eq, gt, gte, isNull, lt, or, type SQL } from "drizzle-orm";
 import * as v from "valibot";
 import { storeItems } from "./table.ts";
-import { openJson, openListed } from "../../access/encryption/ring.ts";
-import type { Ring } from "../../access/encryption/ring.ts";
+import { openJson, openListed, type Ring } from "../../access/encryption/ring.ts";
 import { AnyObject, Time } from "../../http/shapes.ts";
 
 export type ItemRow = typeof storeItems.$inferSelect;

@@ -1,18 +1,16 @@
 /** Searching the Store: by namespace and value, by words, by meaning. */
 import { and, desc, getTableColumns, type SQL, sql } from "drizzle-orm";
-import { inList } from "../../db/conditions.ts";
+import { inList, bytesColumn, totalBytes } from "../../db/conditions.ts";
 import type { Database } from "../../db/client.ts";
 import { storeItems } from "./table.ts";
-import { bytesColumn, totalBytes } from "../../db/conditions.ts";
 import { limitResponse } from "../../lib/bytes.ts";
-import { whereFilter } from "./filter.ts";
+import { whereFilter, matchAny } from "./filter.ts";
 import { type VectorSearch, type VectorQuery, rankItems } from "./vectors.ts";
 import type { Ring } from "../../access/encryption/ring.ts";
 import { remoteProblem } from "../../lib/problem.ts";
 import { isUnexpired, isUnder, type Item, type ItemRow, toListedItem } from "./row.ts";
 import { whereVisible, type Visibility } from "./visibility.ts";
 import { refresh } from "./store.ts";
-import { matchAny } from "./filter.ts";
 
 export interface ItemSearch {
   prefix: string[];

@@ -4,10 +4,9 @@ import { inList } from "../../db/conditions.ts";
 import type { Database } from "../../db/client.ts";
 import { deleteOverdue } from "../../db/writes.ts";
 import { storeItems, storeVectors } from "./table.ts";
-import { sealJson } from "../../access/encryption/ring.ts";
-import type { Ring } from "../../access/encryption/ring.ts";
+import { sealJson, type Ring } from "../../access/encryption/ring.ts";
 import { cutBytes } from "../../lib/bytes.ts";
-import type { VectorSearch } from "./vectors.ts";
+import { type VectorSearch, type IndexedItem, indexItems, type Embed, encodeVector } from "./vectors.ts";
 import {
   isUnexpired,
   isItem,
@@ -22,8 +21,6 @@ import {
 } from "./row.ts";
 import { whereVisible, type Visibility } from "./visibility.ts";
 import { type Index, selectTexts } from "./filter.ts";
-import { type IndexedItem, indexItems } from "./vectors.ts";
-import { type Embed, encodeVector } from "./vectors.ts";
 
 export interface PutItem {
   namespace: string[];

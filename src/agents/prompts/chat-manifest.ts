@@ -1,7 +1,12 @@
 /** The manifest of a prompt as messages, and back: LangChain's serialized `ChatPromptTemplate`. The page uses it, too. */
-import { readRole } from "./template.ts";
-import type { TemplateFormat, TemplatePart, TemplateMessage, ToolCall } from "./template.ts";
-import { variablesIn } from "./template.ts";
+import {
+  readRole,
+  type TemplateFormat,
+  type TemplatePart,
+  type TemplateMessage,
+  type ToolCall,
+  variablesIn,
+} from "./template.ts";
 
 type Raw = Record<string, unknown>;
 

@@ -1,11 +1,9 @@
 /** Prompts, commits and tags on the wire, with the members that LangSmith's SDKs read. */
 import * as v from "valibot";
-import { openListed, sealJson } from "../../access/encryption/ring.ts";
-import { openOr, type Ring } from "../../access/encryption/ring.ts";
+import { openListed, sealJson, openOr, type Ring } from "../../access/encryption/ring.ts";
 import { AnyObject, Count, Id, Time } from "../../http/shapes.ts";
 import type { Json } from "../../lib/json.ts";
-import type { CommitRow, TagRow } from "./store.ts";
-import type { LikedPrompt } from "./store.ts";
+import type { CommitRow, TagRow, LikedPrompt } from "./store.ts";
 
 export interface PromptTexts {
   description: string | null;

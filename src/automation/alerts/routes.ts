@@ -10,8 +10,7 @@ import { Problem } from "../../lib/problem.ts";
 import type { App } from "../../http/context.ts";
 import { body, param, query } from "../../http/validate.ts";
 import { deliverNotice } from "./notify.ts";
-import { toAlertRow } from "./input.ts";
-import { openAlertSecrets } from "./input.ts";
+import { toAlertRow, openAlertSecrets } from "./input.ts";
 import { Alert, AlertChange, Tested, toWireAlert, toWireEvent } from "./row.ts";
 import { AlertBody, AlertId, Paging } from "./schema.ts";
 import {

@@ -1,10 +1,8 @@
 /** D1: alerts, their states, and their history. */
 import { and, asc, desc, eq, isNull, lt, lte, sql } from "drizzle-orm";
-import type { AlertState } from "./table.ts";
+import { type AlertState, alertEvents, alerts } from "./table.ts";
 import type { Database } from "../../db/client.ts";
-import { deleteAll, deleteOverdue } from "../../db/writes.ts";
-import { insertBelow } from "../../db/writes.ts";
-import { alertEvents, alerts } from "./table.ts";
+import { deleteAll, deleteOverdue, insertBelow } from "../../db/writes.ts";
 
 export type AlertRow = typeof alerts.$inferSelect;
 export type AlertEvent = typeof alertEvents.$inferSelect;

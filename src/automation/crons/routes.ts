@@ -7,9 +7,8 @@ import { toAssistantId } from "../../agents/assistants/defaults.ts";
 import { resolveAssistant } from "../../agents/assistants/store.ts";
 import { database } from "../../db/client.ts";
 import { CHANGED, untilUnchanged } from "../../db/writes.ts";
-import { Count, selectableList } from "../../http/shapes.ts";
+import { Count, selectableList, cutPage, selectFields } from "../../http/shapes.ts";
 import { NOTHING, createDoc } from "../../http/route.ts";
-import { cutPage, selectFields } from "../../http/shapes.ts";
 import { Problem } from "../../lib/problem.ts";
 import type { App } from "../../http/context.ts";
 import { body, param } from "../../http/validate.ts";
@@ -18,9 +17,10 @@ import { newOrEarlier } from "../../http/idempotent-id.ts";
 import { threadStub } from "../../threads/remote.ts";
 import { Cron, Firing, applyCronPatch, createCron, toWireCron, toWireFiring } from "./row.ts";
 import { CountCrons, CreateCron, CronPath, ListFirings, SearchCrons, ThreadPath, UpdateCron } from "./schema.ts";
-import { openCron, openCrons, sealCron } from "./store.ts";
-import { sealCronUser } from "./fire.ts";
 import {
+  openCron,
+  openCrons,
+  sealCron,
   MAX_CRONS,
   countCrons,
   deleteCron,
@@ -31,9 +31,9 @@ import {
   searchCrons,
   updateCron,
 } from "./store.ts";
+import { sealCronUser, threadsFor } from "./fire.ts";
 import { threadName } from "../../threads/types.ts";
 import { MAX_THREADS_PER_REQUEST, settleEach } from "../../threads/limits.ts";
-import { threadsFor } from "./fire.ts";
 
 const doc = createDoc("Crons");
 const notFound = () => new Problem(404, "Cron not found.");

@@ -11,13 +11,17 @@ import { createFeedback } from "../../traces/review/feedback/create.ts";
 import { insertItems } from "../../traces/review/queues/item-store.ts";
 import { findQueue } from "../../traces/review/queues/store.ts";
 import type { QueriedRun } from "../../traces/types.ts";
-import { loaded } from "../../deployment.ts";
-import { projectExports } from "../../deployment.ts";
-import { evaluatorName, type RuleCall } from "./evaluation.ts";
-import { FinalFailure, isRefusal } from "./evaluation.ts";
+import { loaded, projectExports } from "../../deployment.ts";
+import {
+  evaluatorName,
+  type RuleCall,
+  FinalFailure,
+  isRefusal,
+  type EvaluatedRun,
+  type RuleScore,
+  parseScores,
+} from "./evaluation.ts";
 import { ASSISTANT_MS, judge, MODEL_MS } from "./judge.ts";
-import type { EvaluatedRun } from "./evaluation.ts";
-import { type RuleScore, parseScores } from "./evaluation.ts";
 import type { RuleRow } from "./store.ts";
 
 /** An action. Gives what it cost, US dollars. */

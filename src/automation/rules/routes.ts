@@ -11,15 +11,8 @@ import type { App } from "../../http/context.ts";
 import { uuidv7 } from "../../lib/uuid.ts";
 import { body, param, query } from "../../http/validate.ts";
 import { listPartitions } from "../../traces/projects/partitions.ts";
-import { deleteRule } from "./store.ts";
-import { toDay } from "../../traces/time.ts";
-import { readFacts } from "./row.ts";
-import { toRuleRow } from "./input.ts";
-import { readLog } from "./row.ts";
-import { Backfill, Rule, RuleLog, toWireBackfill, toWireRule } from "./row.ts";
-import { BackfillBody, ListLogs, ListRules, RuleBody, RuleId } from "./schema.ts";
-import { openRuleSecrets } from "./input.ts";
 import {
+  deleteRule,
   findRule,
   insertBackfill,
   insertRule,
@@ -29,6 +22,10 @@ import {
   type RuleRow,
   updateRule,
 } from "./store.ts";
+import { toDay } from "../../traces/time.ts";
+import { readFacts, readLog, Backfill, Rule, RuleLog, toWireBackfill, toWireRule } from "./row.ts";
+import { toRuleRow, openRuleSecrets } from "./input.ts";
+import { BackfillBody, ListLogs, ListRules, RuleBody, RuleId } from "./schema.ts";
 
 const doc = createDoc("Rules");
 

@@ -2,8 +2,7 @@
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { Plugin } from "esbuild";
-import { findFormerPackage } from "../project/package.ts";
-import { FORMER_NAME, MODULES, NAME, PACKAGE } from "../project/package.ts";
+import { findFormerPackage, FORMER_NAME, MODULES, NAME, PACKAGE } from "../project/package.ts";
 import type { Project } from "../project/project.ts";
 
 /** Marks a resolution that this plugin requests itself. */

@@ -2,8 +2,7 @@
 import type { Plugin } from "esbuild";
 import { MODULES } from "../project/package.ts";
 import type { Project } from "../project/project.ts";
-import { type Bundler, bundler } from "./bundle.ts";
-import { PACKAGES } from "./bundle.ts";
+import { type Bundler, bundler, PACKAGES } from "./bundle.ts";
 import { buildPackages, readKeptPackages, type PackagedFile, type Packages } from "./packages.ts";
 
 /** How the bundle calls the function that loads a package. */

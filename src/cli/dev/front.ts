@@ -7,10 +7,17 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { connect } from "node:net";
 import type { Duplex } from "node:stream";
 import { CliFault } from "../console.ts";
-import type { RoutedRequest } from "./forward.ts";
-import { forward } from "./forward.ts";
-import { handshakeLines, isKnown, knownHosts, REFUSED } from "./forward.ts";
-import { DEV_SCRIPT, DEV_SCRIPT_PATH, EVENTS_PATH } from "./forward.ts";
+import {
+  type RoutedRequest,
+  forward,
+  handshakeLines,
+  isKnown,
+  knownHosts,
+  REFUSED,
+  DEV_SCRIPT,
+  DEV_SCRIPT_PATH,
+  EVENTS_PATH,
+} from "./forward.ts";
 
 export interface FrontOptions {
   port: number;

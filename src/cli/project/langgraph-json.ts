@@ -1,8 +1,8 @@
 /** The schema of `langgraph.json`, the file that LangGraph users have. */
 import { basename } from "node:path";
 import * as v from "valibot";
-import { CardSettings } from "../../config.ts";
 import {
+  CardSettings,
   describeIssue,
   GraphText,
   Http as Served,

@@ -4,8 +4,7 @@ import { join, resolve } from "node:path";
 import { CliFault } from "../console.ts";
 import { splitCodeSpec, type CodeSpec, toServerConfig } from "./langgraph-json.ts";
 import { NAME } from "./package.ts";
-import { posix } from "./project.ts";
-import { type Project, schemasFile } from "./project.ts";
+import { posix, type Project, schemasFile } from "./project.ts";
 
 const HEADER = "// Generated from langgraph.json by weir on each build. `weir eject` makes it yours.";
 

@@ -3,8 +3,7 @@ import type { DestinationConfig } from "../table.ts";
 import { endpointFault } from "../../http/addresses.ts";
 import { S3Store, type S3World } from "../s3/client.ts";
 import { StoreError } from "../s3/errors.ts";
-import type { ObjectStore } from "../s3/store.ts";
-import { R2Store } from "../s3/store.ts";
+import { type ObjectStore, R2Store } from "../s3/store.ts";
 import { PUT_ARGUMENTS } from "./schema.ts";
 
 /**

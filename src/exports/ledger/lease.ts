@@ -1,10 +1,15 @@
 /** D1: who works on an export run. A claim raises the epoch; every write of the owner names it and fails when it is old. */
 import { and, eq, inArray, isNull, lte, or, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
-import type { ExportCursor, ExportedFile, PendingUpload, PerShard } from "../table.ts";
-import { bulkExports, exportRuns } from "../table.ts";
-import { statusesBefore, OPEN } from "../store.ts";
-import type { ExportRunRow } from "../store.ts";
+import {
+  type ExportCursor,
+  type ExportedFile,
+  type PendingUpload,
+  type PerShard,
+  bulkExports,
+  exportRuns,
+} from "../table.ts";
+import { statusesBefore, OPEN, type ExportRunRow } from "../store.ts";
 
 /** The right to write: the run, and the epoch under which it was claimed. */
 export type ExportLease = Pick<ExportRunRow, "id" | "epoch">;

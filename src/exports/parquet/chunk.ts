@@ -4,8 +4,7 @@ import type { Writer } from "hyparquet-writer";
 import { writePageHeader } from "hyparquet-writer/src/datapage.js";
 import type { EncodedColumn } from "./encode.ts";
 import { createBloomFilter } from "hyparquet-writer/src/bloom.js";
-import xxhash from "xxhash-wasm";
-import type { XXHashAPI } from "xxhash-wasm";
+import xxhash, { type XXHashAPI } from "xxhash-wasm";
 import { constants, gzipSync, zstdCompressSync } from "node:zlib";
 import { snappyCompress } from "hyparquet-writer/src/snappy.js";
 

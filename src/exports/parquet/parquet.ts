@@ -6,16 +6,21 @@ import type { ColumnChunk, RowGroup, SchemaElement } from "hyparquet";
 import type { Writer } from "hyparquet-writer";
 import { writeBloomFilter } from "hyparquet-writer/src/bloom.js";
 import { writeMetadata } from "hyparquet-writer/src/metadata.js";
-import { isConstant, isPayload, isUnique, type LightField, type RunPage } from "../../traces/columns.ts";
-import type { Texts } from "../../traces/columns.ts";
+import { isConstant, isPayload, isUnique, type LightField, type RunPage, type Texts } from "../../traces/columns.ts";
 import type { PayloadField } from "../../traces/types.ts";
-import { CODECS, type Compression, COMPRESSORS } from "./chunk.ts";
+import { CODECS, type Compression, COMPRESSORS, buildBloomFilter, loadHasher, writeChunk } from "./chunk.ts";
 import { type ExportField, hasBloom, columnKind, findLeaf, parquetSchema, sortingColumns } from "./columns.ts";
-import { buildBloomFilter, loadHasher } from "./chunk.ts";
-import { writeChunk } from "./chunk.ts";
-import type { EncodedColumn } from "./encode.ts";
-import { encodeBooleans, encodeDoubles, encodeIntegers } from "./encode.ts";
-import { encodeConstant, encodeLaidOut, encodeLists, encodeTexts, encodeUnique } from "./encode.ts";
+import {
+  type EncodedColumn,
+  encodeBooleans,
+  encodeDoubles,
+  encodeIntegers,
+  encodeConstant,
+  encodeLaidOut,
+  encodeLists,
+  encodeTexts,
+  encodeUnique,
+} from "./encode.ts";
 
 type Resolve = (page: RunPage, field: PayloadField) => Promise<Texts | undefined>;
 

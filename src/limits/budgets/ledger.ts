@@ -6,8 +6,7 @@ import { DurableObject } from "cloudflare:workers";
 import { dispatchRpc, type RpcTarget } from "../../lib/rpc.ts";
 import { type Budget, MAX_BUDGETS } from "./rule.ts";
 import { roundCost, type Price } from "../prices/price-list.ts";
-import type { DayUse, SpendReport, BudgetRpc, BudgetUsage } from "./rpc.ts";
-import { formatDay, WARN_AT } from "./rpc.ts";
+import { type DayUse, type SpendReport, type BudgetRpc, type BudgetUsage, formatDay, WARN_AT } from "./rpc.ts";
 
 // The tables of a workspace's budgets, in their Durable Object's SQLite, and every statement on them.
 

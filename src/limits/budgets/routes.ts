@@ -12,9 +12,7 @@ import type { App } from "../../http/context.ts";
 import { body, param, query } from "../../http/validate.ts";
 import { type Price, PRICES } from "../prices/price-list.ts";
 import { deploymentPrices, PriceList, PriceShape } from "../prices/prices.ts";
-import { formatDay } from "./rpc.ts";
-import { forgetBudgets } from "./rpc.ts";
-import { workspaceBudgets } from "./rpc.ts";
+import { formatDay, forgetBudgets, workspaceBudgets } from "./rpc.ts";
 
 const doc = createDoc("Budgets");
 

@@ -1,16 +1,14 @@
 /** The rules of flow control, what they have in use, and who waits: `/api/v1/flow`. */
-import { Count, Id, Time } from "../../http/shapes.ts";
+import { Count, Id, Time, whole } from "../../http/shapes.ts";
 import { Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../../access/audit/record.ts";
 import { createDoc, NOTHING } from "../../http/route.ts";
-import { whole } from "../../http/shapes.ts";
 import { Problem } from "../../lib/problem.ts";
 import type { App } from "../../http/context.ts";
 import { body, param, query } from "../../http/validate.ts";
-import { forgetRules } from "./rpc.ts";
+import { forgetRules, flowControl, type WaitingLease } from "./rpc.ts";
 import { deployedRules, FlowRule, mergeRules, MAX_RULES, RuleBody, RuleId } from "./rule.ts";
-import { flowControl, type WaitingLease } from "./rpc.ts";
 import type { PoolUse } from "./book.ts";
 
 const doc = createDoc("Flow control");

@@ -1,6 +1,5 @@
 /** What a run needs before it begins: a slot of each rule that applies to it. */
-import type { Json } from "../../lib/json.ts";
-import { isObject } from "../../lib/json.ts";
+import { type Json, isObject } from "../../lib/json.ts";
 import { deriveUuid } from "../../lib/uuid.ts";
 import { type FlowRule, mergeRules } from "./rule.ts";
 

@@ -2,8 +2,7 @@
 import * as v from "valibot";
 import { parseJson } from "../../lib/json.ts";
 import { logError } from "../../lib/log.ts";
-import { roundCost } from "./price-list.ts";
-import { type Price, PRICES } from "./price-list.ts";
+import { roundCost, type Price, PRICES } from "./price-list.ts";
 import type { Usage } from "./usage.ts";
 
 const amount = v.pipe(v.number(), v.minValue(0), v.maxValue(1_000_000));

@@ -1,6 +1,5 @@
 /** A2A's objects in the format of each generation. 1.0 allows no unknown members, and no nulls. */
-import type { Json } from "../../lib/json.ts";
-import { isObject } from "../../lib/json.ts";
+import { type Json, isObject } from "../../lib/json.ts";
 import {
   type A2aArtifact,
   type A2aGeneration,

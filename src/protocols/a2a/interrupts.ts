@@ -1,8 +1,7 @@
 /** Converts interrupts to the parts of a message, and the answer to the value that the graph resumes with. */
 import { isObject } from "../../lib/json.ts";
-import { joinText } from "./types.ts";
+import { joinText, type A2aPart } from "./types.ts";
 import { invalidParams } from "./errors.ts";
-import type { A2aPart } from "./types.ts";
 
 interface PromptedInterrupt {
   id?: string;

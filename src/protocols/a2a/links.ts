@@ -3,8 +3,7 @@ import { issueLinks } from "../../threads/interrupts/links/links.ts";
 import { serverAddress } from "../../http/context.ts";
 import { threadMetadata } from "../../threads/api/access.ts";
 import { authorize, containsJson } from "../../access/users/handlers.ts";
-import type { A2aCall } from "./call.ts";
-import { readTaskId } from "./call.ts";
+import { type A2aCall, readTaskId } from "./call.ts";
 import type { TaskReducer } from "./task-reducer.ts";
 import type { TaskUpdate } from "./types.ts";
 

@@ -1,17 +1,24 @@
 /** `tasks/get`, `tasks/list` and `tasks/cancel`. */
 import { forEach } from "../../threads/limits.ts";
 import { deriveThreadId } from "../../threads/types.ts";
-import { requireFindable, callUser } from "./call.ts";
-import { type A2aCall, callDatabase, params, project, shorten } from "./call.ts";
+import {
+  requireFindable,
+  callUser,
+  type A2aCall,
+  callDatabase,
+  params,
+  project,
+  shorten,
+  listedTask,
+  findTask,
+} from "./call.ts";
 import { translateTask as shownTask } from "./dialect.ts";
 import { invalidParams, notCancelable, RpcError, taskNotFound } from "./errors.ts";
-import { listedTask, findTask } from "./call.ts";
 import { readTask, taskNow } from "./follow.ts";
 import { addLinks } from "./links.ts";
 import { List, TaskQuery } from "./schema.ts";
-import { countTasks, listTasks, removeTask, type TaskCursor, type TaskRow } from "./store.ts";
+import { countTasks, listTasks, removeTask, type TaskCursor, type TaskRow, visibleTasks } from "./store.ts";
 import { isTerminal, type A2aTask } from "./types.ts";
-import { visibleTasks } from "./store.ts";
 
 const PAGE = 50;
 

@@ -1,6 +1,5 @@
 /** Questions of a graph as AG-UI's interrupts, and the answers as what the graph resumes with. */
-import type { Json } from "../../lib/json.ts";
-import { isObject } from "../../lib/json.ts";
+import { type Json, isObject } from "../../lib/json.ts";
 import type { AguiResume } from "./schema.ts";
 
 /** An interrupt from the log. */

@@ -1,6 +1,5 @@
 /** Messages of AG-UI as LangGraph's clients write them, and messages of a state as AG-UI shows them. */
-import type { Json } from "../../lib/json.ts";
-import { isObject, parseBoundedJson } from "../../lib/json.ts";
+import { type Json, isObject, parseBoundedJson } from "../../lib/json.ts";
 import type { AguiMessage } from "./schema.ts";
 
 const TYPES: Record<string, string> = {

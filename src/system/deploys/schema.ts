@@ -1,8 +1,7 @@
 /** The shapes of `/graphs`. */
 import * as v from "valibot";
 import { Incompatibility } from "../../agents/graphs/compatibility.ts";
-import { Count } from "../../http/shapes.ts";
-import { choosing } from "../../http/shapes.ts";
+import { Count, choosing } from "../../http/shapes.ts";
 import { DEEPEST, type GraphShape } from "../../runtime/introspect.ts";
 
 const name = v.pipe(v.string(), v.maxLength(1_000));

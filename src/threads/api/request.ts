@@ -1,25 +1,20 @@
 /** Converts a client's request for a run to the thread's own form. */
-import { contextWithoutIdentity, withoutIdentity } from "../../access/users/handlers.ts";
+import { contextWithoutIdentity, withoutIdentity, authorize, containsJson } from "../../access/users/handlers.ts";
 import type { Principal } from "../../http/principal.ts";
 import { settings } from "../../config.ts";
 import { deployedBudgets } from "../../limits/budgets/rule.ts";
 import { deployedRules } from "../../limits/flow/rule.ts";
-import { budgetsFor } from "../../limits/budgets/rpc.ts";
-import { knownBudgets } from "../../limits/budgets/rpc.ts";
+import { budgetsFor, knownBudgets } from "../../limits/budgets/rpc.ts";
 import { flowFor, modelIn, type FlowRunFacts } from "../../limits/flow/run-flow.ts";
 import { knownRules } from "../../limits/flow/rpc.ts";
 import type { Assistant } from "../../agents/assistants/store.ts";
-import { isObject } from "../../lib/json.ts";
+import { isObject, type Json } from "../../lib/json.ts";
 import { Problem } from "../../lib/problem.ts";
-import { authorize, containsJson } from "../../access/users/handlers.ts";
 import { requireAssistant, type ThreadCaller, threadMetadata } from "./access.ts";
-import type { Json } from "../../lib/json.ts";
-import type { Actor } from "../types.ts";
+import { type Actor, type CheckpointAddress, threadName } from "../types.ts";
 import type { RunRequest } from "../rpc.ts";
-import type { CheckpointAddress } from "../types.ts";
 import type { RunCreate } from "./schema.ts";
 import { uuidv7 } from "../../lib/uuid.ts";
-import { threadName } from "../types.ts";
 
 /** The checkpoint that a body names: of the thread's own graph unless it says otherwise. */
 export function checkpointAddress(

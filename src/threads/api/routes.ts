@@ -3,10 +3,9 @@ import { Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../../access/audit/record.ts";
 import { jsonArray, jsonArrayOfLines } from "../../http/json-stream.ts";
-import { Count, Id, selectable, selectableList } from "../../http/shapes.ts";
+import { Count, Id, selectable, selectableList, cutPage, selectFields } from "../../http/shapes.ts";
 import { createDoc, EVENTS, NOTHING } from "../../http/route.ts";
-import { isObject } from "../../lib/json.ts";
-import { cutPage, selectFields } from "../../http/shapes.ts";
+import { isObject, type Json } from "../../lib/json.ts";
 import { Problem } from "../../lib/problem.ts";
 import { sseBytes } from "../../http/sse.ts";
 import type { App } from "../../http/context.ts";
@@ -17,13 +16,19 @@ import { requireFound, openThread } from "./access.ts";
 import { forEach } from "../limits.ts";
 import { type OnThreadsDeleted, removeThread } from "./delete.ts";
 import { checkpointAddress } from "./request.ts";
-import { extractPaths } from "./search.ts";
-import type { Json } from "../../lib/json.ts";
-import { threadName } from "../types.ts";
+import { extractPaths, findThreads } from "./search.ts";
+import {
+  threadName,
+  FoundThread,
+  PastState,
+  StateBody,
+  StorageFigures,
+  Thread,
+  type ThreadState,
+  UpdatedState,
+} from "../types.ts";
 import { readStates } from "../remote.ts";
-import { FoundThread, PastState, StateBody, StorageFigures, Thread, type ThreadState, UpdatedState } from "../types.ts";
 import * as schema from "./schema.ts";
-import { findThreads } from "./search.ts";
 import { countThreads } from "../search/store.ts";
 
 const doc = createDoc("Threads");

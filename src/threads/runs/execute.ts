@@ -1,13 +1,12 @@
 /** One run of a graph, from its request to its outcome. */
 import type { BaseStore } from "@langchain/langgraph-checkpoint";
-import { callAs } from "../../http/loopback.ts";
+import { callAs, principalOfRun, toCaller } from "../../http/loopback.ts";
 import { command, drive } from "../../runtime/drive.ts";
 import { ModelGuard } from "../../runtime/model-guard.ts";
 import { Saver } from "../../runtime/saver.ts";
 import { errorBody } from "../../runtime/wire.ts";
 import { Tracer } from "../../runtime/tracer.ts";
 import { ownProject } from "../../traces/own-runs.ts";
-import { principalOfRun, toCaller } from "../../http/loopback.ts";
 import type { Checkpoints } from "../checkpoints/checkpoints.ts";
 import type { Emitter } from "../log/emit.ts";
 import { pendingInterrupts } from "../record.ts";

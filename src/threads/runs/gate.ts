@@ -3,8 +3,7 @@
  * the workspace's limiter says so: as the answer to this thread's claim, or later by `ThreadRpc.grant`.
  */
 import { pickFacts, pausesFor, USUAL_PRIORITY } from "../../limits/flow/run-flow.ts";
-import { knownRules, peekRules } from "../../limits/flow/rpc.ts";
-import { type AcquireResult, flowControl, type NewSlotLease } from "../../limits/flow/rpc.ts";
+import { knownRules, peekRules, type AcquireResult, flowControl, type NewSlotLease } from "../../limits/flow/rpc.ts";
 import { logError } from "../../lib/log.ts";
 import type { ThreadContext } from "../context.ts";
 import { type RunRecord, takesSlots } from "../run.ts";

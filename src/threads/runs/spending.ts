@@ -9,8 +9,11 @@ import {
   type BudgetUnit,
   formatDay,
   WARN_AT,
+  type SpendReport,
+  workspaceBudgets,
+  type BudgetUsage,
+  knownBudgets,
 } from "../../limits/budgets/rpc.ts";
-import { type SpendReport, workspaceBudgets, type BudgetUsage, knownBudgets } from "../../limits/budgets/rpc.ts";
 import type { Json } from "../../lib/json.ts";
 import { readOwnPath } from "../../deliveries/receiver.ts";
 import { principalOfRun } from "../../http/loopback.ts";

@@ -1,6 +1,5 @@
 /** What the rest of Weir may ask of a workspace's thread index, and how to reach its shards. */
-import { objectNamed } from "../../lib/rpc.ts";
-import { rpcProxy } from "../../lib/rpc.ts";
+import { objectNamed, rpcProxy } from "../../lib/rpc.ts";
 import { retryCalls } from "../../lib/retry.ts";
 import type { Json } from "../../lib/json.ts";
 import type { ThreadStatus } from "../types.ts";

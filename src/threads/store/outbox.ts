@@ -1,7 +1,6 @@
 /** The outbox's rows: side effects that are still to be carried out. */
 import { isKeyDestroyed } from "../../access/encryption/ring.ts";
-import { withMember } from "./statements.ts";
-import type { Statements } from "./statements.ts";
+import { withMember, type Statements } from "./statements.ts";
 
 export interface OutboxRow {
   /** Below zero for the trace that the thread's own row holds. */

@@ -3,8 +3,7 @@
  * writes, because rows written are billed. One that is large, or without events, has a row of its own, as have all packs of
  * earlier versions and of copies.
  */
-import type { PackRow, SegmentRow } from "./statements.ts";
-import type { SqlRow, Statements } from "./statements.ts";
+import type { PackRow, SegmentRow, SqlRow, Statements } from "./statements.ts";
 
 /** Characters of a pack in a row of events. Beside the row's other texts it fits the limit of 2 MB, also when it is sealed. */
 const MAX_CARRIED = 40_000;

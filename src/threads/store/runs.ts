@@ -3,8 +3,7 @@
  * gets it when the next run ends.
  */
 import type { LongTextValue } from "./long-text.ts";
-import { type RunRow, withMember } from "./statements.ts";
-import type { Statements } from "./statements.ts";
+import { type RunRow, withMember, type Statements } from "./statements.ts";
 
 /** Rows that one statement reads. */
 const AT_ONCE = 20;

@@ -6,7 +6,7 @@ import { ResponseStore } from "./interrupts.ts";
 import { OutboxStore } from "./outbox.ts";
 import { PackStore } from "./packs.ts";
 import { type StoredEnding, RunStore } from "./runs.ts";
-import type { LongTextValue } from "./long-text.ts";
+import { type LongTextValue, TextVault } from "./long-text.ts";
 import {
   EVENT_TEXTS,
   type EventsRow,
@@ -15,9 +15,9 @@ import {
   type WritesRow,
   unwrapRecord,
   wrapRecord,
+  type SqlRow,
+  Statements,
 } from "./statements.ts";
-import { type SqlRow, Statements } from "./statements.ts";
-import { TextVault } from "./long-text.ts";
 
 /** Rows that one statement reads. Rows of events may have some 400,000 characters each. */
 const EVENT_ROWS = 4;

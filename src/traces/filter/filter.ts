@@ -18,8 +18,7 @@ import {
   type SearchField,
 } from "../fields.ts";
 import { type ExactNumber, hasMembers, tryParseExact } from "../../lib/json.ts";
-import { type FilterCall, type FilterLiteral, type FilterNode, readSyntax } from "./syntax.ts";
-import { FilterProblem } from "./syntax.ts";
+import { type FilterCall, type FilterLiteral, type FilterNode, readSyntax, FilterProblem } from "./syntax.ts";
 import { checkPattern, toLiteral } from "./values.ts";
 
 /** One test of a part of an entry; `in` carries its values as a list. */

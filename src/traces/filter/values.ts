@@ -1,8 +1,7 @@
 /** Literals of a filter as values of a field's type. */
 import { microsFromIso } from "../time.ts";
 import type { FieldType, Operator } from "../fields.ts";
-import type { FilterLiteral } from "./syntax.ts";
-import { FilterProblem } from "./syntax.ts";
+import { type FilterLiteral, FilterProblem } from "./syntax.ts";
 
 const UNITS: Record<string, number> = { us: 1e-6, ms: 1e-3, s: 1, m: 60, h: 3600, d: 86_400 };
 

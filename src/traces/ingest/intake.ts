@@ -14,8 +14,7 @@ import type { ProjectRow } from "../projects/store.ts";
 import { toDay } from "../time.ts";
 import { type RunDraft, readRunDraft } from "./normalise.ts";
 import { OperationGatherer, type IngestFault, type RunOperation } from "./operations.ts";
-import type { Day } from "./stored.ts";
-import { blobKeys, deleteStray, type Group, storeGroups, type Work } from "./stored.ts";
+import { type Day, blobKeys, deleteStray, type Group, storeGroups, type Work } from "./stored.ts";
 
 /** What a 202 says: SDKs read only the status, people read the rest. */
 export interface IngestResponse {

@@ -1,9 +1,17 @@
 /** From a run as sent, with all its oddities, to the write that a partition merges. */
 import { byteLength } from "../../lib/bytes.ts";
-import { asUuid, parseDotted, type OrderSegment, uuidTime } from "../time.ts";
+import {
+  asUuid,
+  parseDotted,
+  type OrderSegment,
+  uuidTime,
+  DAY_MICROS,
+  keepInRange,
+  isOutsideTime,
+  parseTime,
+} from "../time.ts";
 import { TAGS_BYTES } from "../limits.ts";
 import { LARGE_FIELDS, type LargeField, RUN_TYPES, type RunWrite } from "../types.ts";
-import { DAY_MICROS, keepInRange, isOutsideTime, parseTime } from "../time.ts";
 import type { Field } from "./reader.ts";
 import type { RunOperation } from "./operations.ts";
 

@@ -1,15 +1,23 @@
 /** The content of one ingest request, the same for every route: run operations, attachments, feedback, and faults. */
-import { countValues, JSON_VALUES, tooManyValues, VALUE_BYTES } from "../../lib/json.ts";
-import { hasLongInteger, isObject, NESTING, nestsDeeper, parseExact } from "../../lib/json.ts";
+import {
+  countValues,
+  JSON_VALUES,
+  tooManyValues,
+  VALUE_BYTES,
+  hasLongInteger,
+  isObject,
+  NESTING,
+  nestsDeeper,
+  parseExact,
+} from "../../lib/json.ts";
 import { Problem } from "../../lib/problem.ts";
 import { uuidv7 } from "../../lib/uuid.ts";
 import { asUuid } from "../time.ts";
 import { FIELD_BYTES, LARGE_BYTES } from "../limits.ts";
 import { LARGE_FIELDS, type LargeField } from "../types.ts";
 import type { Masker } from "../masking/masker.ts";
-import { type Field, readField } from "./reader.ts";
+import { type Field, readField, readMembers, parsePiece } from "./reader.ts";
 import type { MultipartPart } from "./multipart.ts";
-import { readMembers, parsePiece } from "./reader.ts";
 
 type Kind = "post" | "patch";
 

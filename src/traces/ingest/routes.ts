@@ -1,6 +1,5 @@
 /** Where the tracing SDKs send runs. */
-import type { Context, MiddlewareHandler } from "hono";
-import { Hono } from "hono";
+import { type Context, type MiddlewareHandler, Hono } from "hono";
 import type { MemoryReservation } from "../../lib/bytes.ts";
 import { AnyObject } from "../../http/shapes.ts";
 import { createDoc } from "../../http/route.ts";

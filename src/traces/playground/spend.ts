@@ -1,8 +1,15 @@
 /** Budgets a day and prices, for calls that are no runs of a thread: docs/budgets.md. */
 import { deployedBudgets } from "../../limits/budgets/rule.ts";
-import { budgetsFor, describeReached, formatDay, type RunBudget } from "../../limits/budgets/rpc.ts";
-import { knownBudgets } from "../../limits/budgets/rpc.ts";
-import { type SpendReport, type BudgetUsage, workspaceBudgets } from "../../limits/budgets/rpc.ts";
+import {
+  budgetsFor,
+  describeReached,
+  formatDay,
+  type RunBudget,
+  knownBudgets,
+  type SpendReport,
+  type BudgetUsage,
+  workspaceBudgets,
+} from "../../limits/budgets/rpc.ts";
 import { logError } from "../../lib/log.ts";
 import { Problem } from "../../lib/problem.ts";
 import { sendDelivery } from "../../deliveries/send.ts";

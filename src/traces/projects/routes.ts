@@ -12,8 +12,7 @@ import type { App } from "../../http/context.ts";
 import { isUuid } from "../../lib/uuid.ts";
 import { body, param, query } from "../../http/validate.ts";
 import { sessionFeedbackStats } from "../review/feedback/sums.ts";
-import { type QueryBudget, newQueryBudget } from "../query/stats.ts";
-import { projectStats, RunStats } from "../query/stats.ts";
+import { type QueryBudget, newQueryBudget, projectStats, RunStats } from "../query/stats.ts";
 import type { RunSelection } from "../rpc.ts";
 import { lastRunTime } from "./partitions.ts";
 import {

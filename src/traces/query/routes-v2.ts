@@ -5,9 +5,8 @@ import { openSealedBlobs } from "../../access/encryption/blobs.ts";
 import * as v from "valibot";
 import { database } from "../../db/client.ts";
 import { createDoc, eitherBody, EVENTS, json } from "../../http/route.ts";
-import { serverAddress } from "../../http/context.ts";
+import { serverAddress, type App } from "../../http/context.ts";
 import { Problem } from "../../lib/problem.ts";
-import type { App } from "../../http/context.ts";
 import { body, param, query } from "../../http/validate.ts";
 import { locateRuns } from "../locate.ts";
 import { parseFilter } from "../filter/filter.ts";
@@ -16,11 +15,9 @@ import type { QueriedRun } from "../types.ts";
 import { listProjectsOfDataset } from "../projects/store.ts";
 import { DAY_MICROS, isoFromMicros } from "../time.ts";
 import { roundCost } from "../../limits/prices/price-list.ts";
-import { readContext } from "./row.ts";
-import { readCursor, writeCursor } from "./responses.ts";
-import { runsResponse } from "./responses.ts";
-import { type ResponsePage, pageResponse } from "./responses.ts";
-import { checkSelection, type RunFindRequest, findRuns, type RunFindPage, selectPayloads } from "./find.ts";
+import { readContext, isOfTree, NAMES_V2, payloadNames, runOfTree, runV2, valuePayloads, SelectedRun } from "./row.ts";
+import { readCursor, writeCursor, runsResponse, type ResponsePage, pageResponse } from "./responses.ts";
+import { checkSelection, type RunFindRequest, findRuns, type RunFindPage, selectPayloads, readTree } from "./find.ts";
 import {
   QueryThreads,
   QueryThreadTraces,
@@ -32,10 +29,7 @@ import {
   RunId,
   ThreadId,
 } from "./schema.ts";
-import { isOfTree, NAMES_V2, payloadNames, runOfTree, runV2, valuePayloads } from "./row.ts";
 import { listThreads, TracedThread } from "./threads.ts";
-import { readTree } from "./find.ts";
-import { SelectedRun } from "./row.ts";
 
 const doc = createDoc("Traces");
 

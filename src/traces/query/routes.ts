@@ -5,9 +5,8 @@ import { openSealedBlobs } from "../../access/encryption/blobs.ts";
 import * as v from "valibot";
 import { database } from "../../db/client.ts";
 import { createDoc } from "../../http/route.ts";
-import { serverAddress } from "../../http/context.ts";
+import { serverAddress, type App } from "../../http/context.ts";
 import { Problem } from "../../lib/problem.ts";
-import type { App } from "../../http/context.ts";
 import { body, param, query } from "../../http/validate.ts";
 import { parseFilter } from "../filter/filter.ts";
 import { locateRuns } from "../locate.ts";
@@ -15,18 +14,20 @@ import type { RunSelection } from "../rpc.ts";
 import { tracePartition } from "../stub.ts";
 import { LARGE_FIELDS } from "../types.ts";
 import { DAY_MICROS, dayBounds, HOUR_MICROS } from "../time.ts";
-import { readContext } from "./row.ts";
-import { readCursor, readRankCursor, writeCursor, writeRankCursor } from "./responses.ts";
-import { runsResponse } from "./responses.ts";
-import { checkSelection, type RunFindRequest, findRuns, selectPayloads } from "./find.ts";
+import { readContext, NAMES_V1, payloadNames, runV1, Run } from "./row.ts";
+import { readCursor, readRankCursor, writeCursor, writeRankCursor, runsResponse } from "./responses.ts";
+import {
+  checkSelection,
+  type RunFindRequest,
+  findRuns,
+  selectPayloads,
+  type RankFindRequest,
+  rankOverPartitions,
+} from "./find.ts";
 import { messagesOfRun } from "./messages.ts";
-import { type RankFindRequest, rankOverPartitions } from "./find.ts";
 import { FindRuns, GroupRuns, QueryV1, ReadV1, RunId, SeriesQuery } from "./schema.ts";
-import { runSeries, RunSeries } from "./stats.ts";
-import { NAMES_V1, payloadNames, runV1 } from "./row.ts";
-import { projectStats, RunStats } from "./stats.ts";
+import { runSeries, RunSeries, projectStats, RunStats } from "./stats.ts";
 import { listThreads, TracedThread } from "./threads.ts";
-import { Run } from "./row.ts";
 
 const doc = createDoc("Traces");
 const FoundRuns = v.object({

@@ -1,7 +1,6 @@
 import * as v from "valibot";
 import { choosing, Flag, optional, paging, unread, unserved, Uuid, whole } from "../../http/shapes.ts";
-import { RANKED } from "../rpc.ts";
-import { PROPERTIES } from "../rpc.ts";
+import { RANKED, PROPERTIES } from "../rpc.ts";
 import { Time } from "../time.ts";
 
 const Uuids = v.pipe(v.array(Uuid), v.maxLength(1000));

@@ -3,13 +3,12 @@ import type { Database } from "../../db/client.ts";
 import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";
 import { Problem } from "../../lib/problem.ts";
 import { requireReadable } from "../partition/read/condition.ts";
-import { uuidTime } from "../time.ts";
+import { uuidTime, DAY_MICROS, toDay } from "../time.ts";
 import { locateRuns } from "../locate.ts";
 import type { RunSelection } from "../rpc.ts";
 import { tracePartition } from "../stub.ts";
 import type { PartitionLocation } from "../types.ts";
 import { listPartitions, listWorkspacePartitions } from "../projects/partitions.ts";
-import { DAY_MICROS, toDay } from "../time.ts";
 
 const FIRST_DAY = "0000-01-01";
 const LAST_DAY = "9999-12-31";

@@ -1,11 +1,9 @@
 /** The audit trail as a chain: no fork and no lost entry, verified from an export and the daily roots. */
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { chain, chainAll } from "../../../src/access/audit/chain.ts";
-import { type AuditEntryWire, type AuditRoot, GENESIS } from "../../../src/access/audit/verify.ts";
-import { storeRoots, rootKey } from "../../../src/access/audit/chain.ts";
+import { chain, chainAll, storeRoots, rootKey } from "../../../src/access/audit/chain.ts";
+import { type AuditEntryWire, type AuditRoot, GENESIS, verifyAudit } from "../../../src/access/audit/verify.ts";
 import { forgetAnonymous } from "../../../src/access/audit/store.ts";
-import { verifyAudit } from "../../../src/access/audit/verify.ts";
 import { database } from "../../../src/db/client.ts";
 import { ADMIN_KEY, type Caller, newCaller } from "../../support/caller.ts";
 

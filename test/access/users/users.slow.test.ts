@@ -4,9 +4,8 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { createApp } from "../../../src/app.ts";
 import { app } from "../../support/app.ts";
 import { readSettings } from "../../../src/config.ts";
-import { graphs } from "../../../src/deployment.ts";
+import { graphs, projectExports } from "../../../src/deployment.ts";
 import { readConfigurable } from "../../../src/threads/api/request.ts";
-import { projectExports } from "../../../src/deployment.ts";
 import { newCaller } from "../../support/caller.ts";
 import * as pack from "./pack.ts";
 

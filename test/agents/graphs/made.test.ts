@@ -13,8 +13,7 @@ import {
   StateSchema,
 } from "@langchain/langgraph";
 import { beforeAll, describe, expect, it, vi } from "vitest";
-import type { Graph, ServerRuntime } from "../../../src/deployment.ts";
-import { graphs } from "../../../src/deployment.ts";
+import { type Graph, type ServerRuntime, graphs } from "../../../src/deployment.ts";
 import { makeGraph } from "../../../src/agents/graphs/graph.ts";
 import { type Caller, newCaller } from "../../support/caller.ts";
 import { get, newThread, say } from "../../threads/client.ts";

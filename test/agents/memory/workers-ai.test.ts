@@ -1,6 +1,5 @@
 import { afterEach, expect, it } from "vitest";
-import { createVectorSearch } from "../../../src/agents/memory/vectors.ts";
-import { workersAiEmbeddings } from "../../../src/agents/memory/vectors.ts";
+import { createVectorSearch, workersAiEmbeddings } from "../../../src/agents/memory/vectors.ts";
 import { projectExports } from "../../../src/deployment.ts";
 
 const before = projectExports.embeddings;

@@ -2,8 +2,7 @@
 import { countCalls } from "../../../src/db/client.ts";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { sweepAlerts } from "../../../src/automation/alerts/evaluate.ts";
-import { nextState, type AlertProgress } from "../../../src/automation/alerts/evaluate.ts";
+import { sweepAlerts, nextState, type AlertProgress } from "../../../src/automation/alerts/evaluate.ts";
 import { type Caller, newCaller } from "../../support/caller.ts";
 import { ask } from "../../support/examples.ts";
 import { sendRuns } from "../../support/rules.ts";

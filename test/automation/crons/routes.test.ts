@@ -1,8 +1,7 @@
 import { createScheduledController } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { fireDueCrons, startFiring } from "../../../src/automation/crons/fire.ts";
-import { threadsFor } from "../../../src/automation/crons/fire.ts";
+import { fireDueCrons, startFiring, threadsFor } from "../../../src/automation/crons/fire.ts";
 import type { FiringRow } from "../../../src/automation/crons/store.ts";
 import { database } from "../../../src/db/client.ts";
 import { threadStub } from "../../../src/threads/remote.ts";

@@ -1,9 +1,8 @@
 /** Rules that keep traces for longer than their project does. */
-import { countCalls } from "../../../src/db/client.ts";
+import { countCalls, database } from "../../../src/db/client.ts";
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { database } from "../../../src/db/client.ts";
 import { takeParts } from "../../../src/automation/rules/store.ts";
 import { workPart } from "../../../src/automation/rules/work.ts";
 import { extendTraces } from "../../../src/traces/projects/retention.ts";

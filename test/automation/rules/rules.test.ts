@@ -1,8 +1,7 @@
 /** Rules on traced runs: which runs they take, what they do with them, and how often. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { EvaluatedRun } from "../../../src/deployment.ts";
-import { projectExports } from "../../../src/deployment.ts";
+import { type EvaluatedRun, projectExports } from "../../../src/deployment.ts";
 import { HIDDEN } from "../../../src/deliveries/receiver.ts";
 import { isRunSampled } from "../../../src/traces/partition/rules.ts";
 import { type Caller, newCaller } from "../../support/caller.ts";

@@ -2,11 +2,9 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { countCalls } from "../../../src/db/client.ts";
-import { database } from "../../../src/db/client.ts";
+import { countCalls, database } from "../../../src/db/client.ts";
 import { insertBackfill, takeBackfillParts, takeParts } from "../../../src/automation/rules/store.ts";
-import { sweepRules } from "../../../src/automation/rules/work.ts";
-import { workPart } from "../../../src/automation/rules/work.ts";
+import { sweepRules, workPart } from "../../../src/automation/rules/work.ts";
 import { projectExports } from "../../../src/deployment.ts";
 import { type Caller, newCaller } from "../../support/caller.ts";
 import { ask } from "../../support/examples.ts";

@@ -7,8 +7,7 @@ import type { Compression } from "../../../src/exports/parquet/chunk.ts";
 import { DEFAULT_FIELDS } from "../../../src/exports/parquet/columns.ts";
 import { LIMITS } from "../../../src/exports/limits.ts";
 import { RunFile } from "../../../src/exports/parquet/parquet.ts";
-import type { ObjectStore } from "../../../src/exports/s3/store.ts";
-import { ObjectSink } from "../../../src/exports/s3/store.ts";
+import { type ObjectStore, ObjectSink } from "../../../src/exports/s3/store.ts";
 import { toPage } from "../../support/pages.ts";
 import { makeRuns } from "../../support/runs.ts";
 

@@ -2,8 +2,7 @@
 import { addRow } from "../../support/thread-tables.ts";
 import { beforeEach, describe, expect, it, afterEach, vi } from "vitest";
 import type { Budget } from "../../../src/limits/budgets/rule.ts";
-import { formatDay } from "../../../src/limits/budgets/rpc.ts";
-import { workspaceBudgets } from "../../../src/limits/budgets/rpc.ts";
+import { formatDay, workspaceBudgets } from "../../../src/limits/budgets/rpc.ts";
 import { env } from "cloudflare:workers";
 import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { ADMIN_KEY, type Caller, newCaller, send } from "../../support/caller.ts";

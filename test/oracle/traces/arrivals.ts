@@ -7,8 +7,7 @@ import { locateRuns } from "../../../src/traces/locate.ts";
 import { toDay } from "./days.ts";
 import { objectText } from "./json.ts";
 import { DAY, toIso } from "./programs.ts";
-import type { Write } from "./run.ts";
-import { toMicros } from "./run.ts";
+import { type Write, toMicros } from "./run.ts";
 import type { World } from "./world.ts";
 
 /** More than one block of 512 runs. */

@@ -1,10 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { EventReducer } from "../../../src/protocols/agui/events.ts";
+import { EventReducer, diff } from "../../../src/protocols/agui/events.ts";
 import { graphMessage, toWireMessages } from "../../../src/protocols/agui/messages.ts";
-import { diff } from "../../../src/protocols/agui/events.ts";
 import { RunAgentInput } from "../../../src/protocols/agui/schema.ts";
-import { findRegeneration } from "../../../src/protocols/agui/start.ts";
-import { readAguiInput } from "../../../src/protocols/agui/start.ts";
+import { findRegeneration, readAguiInput } from "../../../src/protocols/agui/start.ts";
 import { parse } from "../../../src/http/validate.ts";
 import type { LogEvent } from "../../../src/threads/log/events.ts";
 import type { Thread } from "../../../src/threads/types.ts";

@@ -2,8 +2,7 @@
 import "../../../examples/demo/worker.ts";
 import { beforeAll, describe, expect, it } from "vitest";
 import { settings } from "../../../src/config.ts";
-import { Lazy } from "../../../src/deployment.ts";
-import { uis } from "../../../src/deployment.ts";
+import { Lazy, uis } from "../../../src/deployment.ts";
 import { type Caller, newCaller, send } from "../../support/caller.ts";
 
 let caller: Caller;

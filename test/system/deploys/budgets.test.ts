@@ -1,8 +1,7 @@
 /** A budget and the graph have both asked on a thread that a migration takes. */
 import { expect, it } from "vitest";
-import { graphs } from "../../../src/deployment.ts";
+import { graphs, Lazy } from "../../../src/deployment.ts";
 import type { Migration, OldState } from "../../../src/agents/graphs/compatibility.ts";
-import { Lazy } from "../../../src/deployment.ts";
 import { listQuestions, calls, put, run, TOKENS } from "../../limits/budgets/spending.ts";
 import { newCaller } from "../../support/caller.ts";
 import { newThread } from "../../threads/client.ts";

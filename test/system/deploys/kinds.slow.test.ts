@@ -3,9 +3,8 @@ import "../../../src/runtime/install.ts";
 import { Annotation, entrypoint, getPreviousState, interrupt, START, StateGraph, task } from "@langchain/langgraph";
 import { DeltaChannel } from "@langchain/langgraph/channels";
 import { beforeAll, describe, expect, it } from "vitest";
-import { graphs } from "../../../src/deployment.ts";
+import { graphs, Lazy } from "../../../src/deployment.ts";
 import type { Migration } from "../../../src/agents/graphs/compatibility.ts";
-import { Lazy } from "../../../src/deployment.ts";
 import { type Caller, newCaller } from "../../support/caller.ts";
 import { get, newThread } from "../../threads/client.ts";
 

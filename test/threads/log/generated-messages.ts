@@ -1,7 +1,6 @@
 /** A log with generated messages, as models of several providers stream them, and what clients make of its streams. */
 import { AIMessageChunk } from "@langchain/core/messages";
-import { Accumulator } from "../../../src/runtime/blocks.ts";
-import { MessageBlocks } from "../../../src/runtime/blocks.ts";
+import { Accumulator, MessageBlocks } from "../../../src/runtime/blocks.ts";
 import type { Emitter } from "../../../src/threads/log/emit.ts";
 import type { Random } from "../../support/random.ts";
 

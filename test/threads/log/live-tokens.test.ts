@@ -6,8 +6,7 @@ import { EventLog, type TokenWrite } from "../../../src/threads/log/event-log.ts
 import { asLine } from "../../../src/threads/log/events.ts";
 import { tail } from "../../../src/threads/log/tail.ts";
 import { ValueStore } from "../../../src/threads/log/values.ts";
-import { cursorInFrames } from "../../../src/threads/stream-cursor.ts";
-import { resumeBytes } from "../../../src/threads/stream-cursor.ts";
+import { cursorInFrames, resumeBytes } from "../../../src/threads/stream-cursor.ts";
 import { newCaller } from "../../support/caller.ts";
 import { get, newThread, say, stream } from "../client.ts";
 import { Tables } from "../../../src/threads/store/tables.ts";

@@ -2,9 +2,8 @@
 import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, expect, it, vi } from "vitest";
-import { RemoteThread } from "../../../src/threads/remote.ts";
+import { RemoteThread, threadObject, threadStub } from "../../../src/threads/remote.ts";
 import type { ThreadRpc } from "../../../src/threads/rpc.ts";
-import { threadObject, threadStub } from "../../../src/threads/remote.ts";
 import { abortsDuring } from "../../support/aborts.ts";
 import { type Caller, newCaller } from "../../support/caller.ts";
 import { seeded } from "../../support/random.ts";

@@ -2,8 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { Masker } from "../../../src/traces/masking/masker.ts";
 import { neededBy } from "../../../src/traces/masking/expressions.ts";
-import { parsePath } from "../../../src/traces/masking/schema.ts";
-import type { MaskRule } from "../../../src/traces/masking/schema.ts";
+import { parsePath, type MaskRule } from "../../../src/traces/masking/schema.ts";
 import { MASKS, type SetName } from "../../../src/traces/masking/sets.ts";
 import { itThorough } from "../../support/thorough-test.ts";
 

@@ -1,11 +1,10 @@
 /** Which runs of a partition a rule takes: each once, in the order of their changes, at a cost that does not grow with what waits. */
 import { env, runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
-import { segment } from "../../../src/traces/time.ts";
+import { segment, dayBounds } from "../../../src/traces/time.ts";
 import { settleForRule, takeForRule } from "../../../src/traces/partition/rules.ts";
 import { migrate } from "../../../src/traces/partition/store/tables.ts";
 import { applyWrites } from "../../../src/traces/partition/write/write.ts";
-import { dayBounds } from "../../../src/traces/time.ts";
 import type { RunWrite } from "../../../src/traces/types.ts";
 import { priceTable } from "../../../src/limits/prices/prices.ts";
 import { seeded } from "../../support/random.ts";

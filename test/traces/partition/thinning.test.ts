@@ -1,14 +1,12 @@
 /** A day of which a trace is kept, while its other runs are deleted in several transactions. */
 import { env, runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
-import { segment } from "../../../src/traces/time.ts";
-import { dropExpired } from "../../../src/traces/partition/retention.ts";
-import { keepTraces } from "../../../src/traces/partition/retention.ts";
+import { segment, dayBounds } from "../../../src/traces/time.ts";
+import { dropExpired, keepTraces } from "../../../src/traces/partition/retention.ts";
 import { identify, readMeta } from "../../../src/traces/partition/store/meta.ts";
 import { migrate } from "../../../src/traces/partition/store/tables.ts";
 import { traceTree } from "../../../src/traces/partition/read/read.ts";
 import { applyWrites } from "../../../src/traces/partition/write/write.ts";
-import { dayBounds } from "../../../src/traces/time.ts";
 import type { RunWrite } from "../../../src/traces/types.ts";
 import { priceTable } from "../../../src/limits/prices/prices.ts";
 import { DAY, NOON } from "../../support/traces.ts";

@@ -7,16 +7,11 @@ import { may } from "../../../http/principal.ts";
 import { VERSION } from "../../../system/info.ts";
 import { connectApi } from "./api.ts";
 import { compareRuns } from "./compare.ts";
-import { listDatasets } from "./find.ts";
-import { addExample } from "./experiments.ts";
-import { listExperiments, readExperiment } from "./experiments.ts";
-import { findTraces } from "./find.ts";
-import { listProjects } from "./find.ts";
-import { rerunFromCheckpoint } from "./thread.ts";
-import { readRun } from "./trace.ts";
-import { readThread } from "./thread.ts";
+import { listDatasets, findTraces, listProjects } from "./find.ts";
+import { addExample, listExperiments, readExperiment } from "./experiments.ts";
+import { rerunFromCheckpoint, readThread } from "./thread.ts";
+import { readRun, readTrace } from "./trace.ts";
 import type { TraceTool } from "./tool.ts";
-import { readTrace } from "./trace.ts";
 
 const TOOLS: TraceTool[] = [
   listProjects,

@@ -1,15 +1,13 @@
 /** What the webhook of a run that asks says about its questions, and what its receiver answers. */
-import { isObject, NESTING, nestsDeeper, parseJson } from "../../../lib/json.ts";
+import { isObject, NESTING, nestsDeeper, parseJson, type Json } from "../../../lib/json.ts";
 import { publicAddress } from "../../../http/context.ts";
 import { deriveUuid } from "../../../lib/uuid.ts";
-import type { Json } from "../../../lib/json.ts";
-import { urlOfLink } from "./links.ts";
+import { urlOfLink, findLinkState, requestToResume, ownLink } from "./links.ts";
 import type { InterruptsOfDelivery } from "../../types.ts";
 import type { ThreadContext } from "../../context.ts";
 import { refuseBroken } from "../../state/migrate.ts";
 import type { RunRecord } from "../../run.ts";
 import { withLimitsNow } from "../../runs/insert.ts";
-import { findLinkState, requestToResume, ownLink } from "./links.ts";
 import type { Runner } from "../../runs/runner.ts";
 
 /** The questions of the run that still wait: on the wire, and those that the receiver may answer. */

@@ -1,18 +1,22 @@
 /** Traces over OTLP/HTTP, in protobuf and JSON. */
 import { type Context, Hono } from "hono";
 import { createDoc } from "../../../http/route.ts";
-import { refuseManyValues } from "../../../lib/json.ts";
-import { isObject, parseJson } from "../../../lib/json.ts";
+import { refuseManyValues, isObject, parseJson } from "../../../lib/json.ts";
 import { Problem } from "../../../lib/problem.ts";
 import type { App } from "../../../http/context.ts";
 import { readWholeBody, withReservation } from "../body.ts";
 import type { OperationGatherer } from "../operations.ts";
 import { Intake } from "../intake.ts";
-import { spansFromJson } from "./decode.ts";
+import {
+  spansFromJson,
+  responseToProtobuf,
+  spansFromProtobuf,
+  MAX_SPANS,
+  type OtlpSpan,
+  tooManySpans,
+} from "./decode.ts";
 import { parseValue } from "./metadata.ts";
-import { responseToProtobuf, spansFromProtobuf } from "./decode.ts";
 import { readRunId, toRun } from "./run.ts";
-import { MAX_SPANS, type OtlpSpan, tooManySpans } from "./decode.ts";
 
 /** The most decoded bytes of a request. Its spans are objects in memory and take about three times their bytes. */
 const OTLP_BYTES = 16 * 1024 * 1024;

@@ -2,13 +2,10 @@
  * The runs with the greatest or the least figures. No index has them: the blocks are read by their bounds, the best one first, until no
  * other can have a better run.
  */
-import { compareFigures, compareRanked, type RankedRun, type RankRequest } from "../../rpc.ts";
-import type { RunSelection } from "../../rpc.ts";
+import { compareFigures, compareRanked, type RankedRun, type RankRequest, type RunSelection } from "../../rpc.ts";
 import type { PartitionIdentity } from "../../types.ts";
-import { narrowByBlock, type BlockSource, selectSource } from "../blocks/candidates.ts";
-import { BOUNDED, readBounds } from "../blocks/blocks.ts";
-import { runsOfBlocks } from "../blocks/blocks.ts";
-import { readBlockCondition } from "../blocks/candidates.ts";
+import { narrowByBlock, type BlockSource, selectSource, readBlockCondition } from "../blocks/candidates.ts";
+import { BOUNDED, readBounds, runsOfBlocks } from "../blocks/blocks.ts";
 import { isReadByStart, type Statement } from "./read.ts";
 import { selectionCondition } from "./selection.ts";
 

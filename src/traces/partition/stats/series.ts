@@ -2,13 +2,11 @@
 import type { RunSelection, SeriesRequest } from "../../rpc.ts";
 import type { TraceStats, PartitionSeries, PartitionIdentity } from "../../types.ts";
 import { HOUR_MICROS } from "../../time.ts";
-import { selectSource } from "../blocks/candidates.ts";
-import { readBlockCondition } from "../blocks/candidates.ts";
+import { selectSource, readBlockCondition } from "../blocks/candidates.ts";
 import { stepSql } from "./durations.ts";
 import { clip } from "../../text.ts";
 import { type GroupSums, MAX_KEY_LENGTH } from "./groups.ts";
-import { hasSums, isSummed, sumRuns } from "./rollups.ts";
-import { isSumsColumn, type SumsColumn } from "./rollups.ts";
+import { hasSums, isSummed, sumRuns, isSumsColumn, type SumsColumn } from "./rollups.ts";
 import { numbersOfTraces } from "../store/ids.ts";
 import { selectionCondition } from "../read/selection.ts";
 

@@ -3,10 +3,8 @@ import { joinPayloads, payloadSql } from "../store/packs.ts";
 import { dayBounds } from "../../time.ts";
 import { addRun, GROUPED, GROUPED_COLUMNS, type Groups } from "../stats/groups.ts";
 import { writeSums } from "../stats/rollups.ts";
-import { runsOfBlocks, closable } from "../blocks/blocks.ts";
-import { writeBounds } from "../blocks/blocks.ts";
-import { MARKED, markValue, PAYLOAD_TEXTS, RUN_TEXTS } from "../blocks/grams.ts";
-import { GramSet, SLICE_ROWS, SLICES } from "../blocks/grams.ts";
+import { runsOfBlocks, closable, writeBounds } from "../blocks/blocks.ts";
+import { MARKED, markValue, PAYLOAD_TEXTS, RUN_TEXTS, GramSet, SLICE_ROWS, SLICES } from "../blocks/grams.ts";
 
 /** A block with more text has no grams, characters: nearly every gram would be among them, and hashing takes too long. */
 const MAX_TEXT = 16 * 1024 * 1024;

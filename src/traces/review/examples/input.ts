@@ -5,8 +5,7 @@ import { isUuid } from "../../../lib/uuid.ts";
 import { parse } from "../../../http/validate.ts";
 import type { MultipartPart } from "../../ingest/multipart.ts";
 import type { NewAttachment } from "./bodies.ts";
-import { EXAMPLES, HEADS_BYTES } from "./schema.ts";
-import { AttachmentOperations, ExampleHead } from "./schema.ts";
+import { EXAMPLES, HEADS_BYTES, AttachmentOperations, ExampleHead } from "./schema.ts";
 
 export interface ExampleInput {
   id: string;

@@ -14,13 +14,10 @@ import { readBoundary, readParts } from "../../ingest/multipart.ts";
 import { destroyDataset } from "../datasets/routes.ts";
 import { AsOf } from "../examples/schema.ts";
 import { createExamples } from "../examples/write.ts";
-import { existingDataset } from "../datasets/store.ts";
+import { existingDataset, findDataset, insertDataset, resolveVersion } from "../datasets/store.ts";
 import { Dataset, toWireDatasets } from "../datasets/row.ts";
-import { findDataset, insertDataset } from "../datasets/store.ts";
-import { resolveVersion } from "../datasets/store.ts";
 import { writeFile, type DownloadFormat, createWriter } from "./download.ts";
-import { UploadForm } from "./upload.ts";
-import { examplesIn } from "./upload.ts";
+import { UploadForm, examplesIn } from "./upload.ts";
 
 const doc = createDoc("Datasets");
 const DatasetId = v.object({ dataset_id: Uuid });

@@ -1,9 +1,8 @@
 /** D1: annotation queues. Their items are in items-store.ts. */
 import { and, asc, desc, eq, sql } from "drizzle-orm";
 import type { Database } from "../../../db/client.ts";
-import { deleteAll } from "../../../db/writes.ts";
+import { deleteAll, insertBelow } from "../../../db/writes.ts";
 import { inList } from "../../../db/conditions.ts";
-import { insertBelow } from "../../../db/writes.ts";
 import { annotationItems, annotationQueues, annotationReviews } from "./table.ts";
 
 export type QueueRow = typeof annotationQueues.$inferSelect;

@@ -7,24 +7,20 @@ import { database } from "../../../db/client.ts";
 import { limitResponse } from "../../../lib/bytes.ts";
 import { createDoc } from "../../../http/route.ts";
 import { choosing, many, optional, pagingQuery, Uuid } from "../../../http/shapes.ts";
-import { serverAddress } from "../../../http/context.ts";
+import { serverAddress, type App } from "../../../http/context.ts";
 import { Problem } from "../../../lib/problem.ts";
-import type { App } from "../../../http/context.ts";
 import { body, param, query } from "../../../http/validate.ts";
 import { Example, examplesResponse, chooseFields } from "../examples/row.ts";
 import { listExamples, measureExamples } from "../examples/store.ts";
 import { Dataset, toWireDatasets } from "../datasets/row.ts";
 import { findDataset } from "../datasets/store.ts";
 import { runsResponse } from "../../query/responses.ts";
-import { readContext } from "../../query/row.ts";
+import { readContext, NAMES_V1, payloadNames, runV1, runV2, valuePayloads, Run, SelectedRun } from "../../query/row.ts";
 import { findRuns, selectPayloads } from "../../query/find.ts";
 import { parseSelects } from "../../query/routes-v2.ts";
-import { NAMES_V1, payloadNames, runV1, runV2, valuePayloads } from "../../query/row.ts";
-import { Run, SelectedRun } from "../../query/row.ts";
 import type { LargeField, QueriedRun } from "../../types.ts";
 import type { Json } from "../../../lib/json.ts";
-import { requireShare } from "./store.ts";
-import type { ShareRow } from "./store.ts";
+import { requireShare, type ShareRow } from "./store.ts";
 
 const doc = createDoc("Shares");
 

@@ -1,19 +1,17 @@
 /** Sharing a trace or a dataset by a link: create, read and delete the link. */
-import { Id, ResultMessage } from "../../../http/shapes.ts";
+import { Id, ResultMessage, choosing, optional, unread, Uuid } from "../../../http/shapes.ts";
 import { type Context, Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../../../access/audit/record.ts";
 import { database } from "../../../db/client.ts";
 import { createDoc, NOTHING } from "../../../http/route.ts";
-import { choosing, optional, unread, Uuid } from "../../../http/shapes.ts";
 import { Problem } from "../../../lib/problem.ts";
 import type { App } from "../../../http/context.ts";
 import { body, param } from "../../../http/validate.ts";
 import { existingDataset } from "../datasets/store.ts";
 import { findRuns } from "../../query/find.ts";
 import { Time } from "../../time.ts";
-import { knownShare, type LinkEnd, Share, createShare, type ShareTarget } from "./store.ts";
-import { deleteShare } from "./store.ts";
+import { knownShare, type LinkEnd, Share, createShare, type ShareTarget, deleteShare } from "./store.ts";
 
 const doc = createDoc("Shares");
 

@@ -1,13 +1,11 @@
 /** Runs that are found by the time in their ids, without an entry in the index of ids (partition/store/ids.ts). */
 import { env, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import { segment } from "../../../../src/traces/time.ts";
-import { OF_TRACES } from "../../../../src/traces/partition/store/ids.ts";
-import { isTimed, numbersOfIds, OF_IDS } from "../../../../src/traces/partition/store/ids.ts";
+import { segment, dayBounds } from "../../../../src/traces/time.ts";
+import { OF_TRACES, isTimed, numbersOfIds, OF_IDS } from "../../../../src/traces/partition/store/ids.ts";
 import { migrate } from "../../../../src/traces/partition/store/tables.ts";
 import { applyWrites } from "../../../../src/traces/partition/write/write.ts";
 import { priceTable } from "../../../../src/limits/prices/prices.ts";
-import { dayBounds } from "../../../../src/traces/time.ts";
 import type { RunWrite } from "../../../../src/traces/types.ts";
 import { DAY, NOON, uuid7 } from "../../../support/traces.ts";
 

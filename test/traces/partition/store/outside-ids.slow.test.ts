@@ -1,11 +1,10 @@
 /** Runs with ids of all kinds, as programs outside send them, against a list of what was sent. */
 import { env, runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
-import { segment } from "../../../../src/traces/time.ts";
+import { segment, dayBounds } from "../../../../src/traces/time.ts";
 import { deleteTraces, keepWrites, tracesBegunHere } from "../../../../src/traces/partition/write/delete.ts";
 import { putFeedback } from "../../../../src/traces/partition/feedback.ts";
-import { findHeldIds } from "../../../../src/traces/partition/store/meta.ts";
-import { writeMeta } from "../../../../src/traces/partition/store/meta.ts";
+import { findHeldIds, writeMeta } from "../../../../src/traces/partition/store/meta.ts";
 import { readPage } from "../../../../src/traces/partition/read/page.ts";
 import { queryRuns, storedIds } from "../../../../src/traces/partition/read/read.ts";
 import { closable } from "../../../../src/traces/partition/blocks/blocks.ts";
@@ -14,7 +13,6 @@ import { partitionStats } from "../../../../src/traces/partition/stats/stats.ts"
 import { migrate } from "../../../../src/traces/partition/store/tables.ts";
 import { applyWrites } from "../../../../src/traces/partition/write/write.ts";
 import type { RunSelection } from "../../../../src/traces/rpc.ts";
-import { dayBounds } from "../../../../src/traces/time.ts";
 import type { RunWrite, StoredFeedback } from "../../../../src/traces/types.ts";
 import { priceTable } from "../../../../src/limits/prices/prices.ts";
 import { seeded } from "../../../support/random.ts";

@@ -2,10 +2,8 @@
 import { env, runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
 import { firstInsertedAfter, lastChange } from "../../../../src/traces/partition/store/changes.ts";
-import { DELETED_AT_ONCE, deleteTraces } from "../../../../src/traces/partition/write/delete.ts";
-import { OF_IDS } from "../../../../src/traces/partition/store/ids.ts";
-import { OF_TRACES } from "../../../../src/traces/partition/store/ids.ts";
-import { groupRuns } from "../../../../src/traces/partition/write/delete.ts";
+import { DELETED_AT_ONCE, deleteTraces, groupRuns } from "../../../../src/traces/partition/write/delete.ts";
+import { OF_IDS, OF_TRACES } from "../../../../src/traces/partition/store/ids.ts";
 import { countChanged } from "../../../../src/traces/partition/read/page.ts";
 import { migrate } from "../../../../src/traces/partition/store/tables.ts";
 import { applyWrites } from "../../../../src/traces/partition/write/write.ts";

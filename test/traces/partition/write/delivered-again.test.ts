@@ -1,10 +1,9 @@
 /** A trace that is delivered again, as after a restart of its thread's object, writes no row. */
 import { env, runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
-import { segment } from "../../../../src/traces/time.ts";
+import { segment, dayBounds } from "../../../../src/traces/time.ts";
 import { migrate } from "../../../../src/traces/partition/store/tables.ts";
 import { applyWrites } from "../../../../src/traces/partition/write/write.ts";
-import { dayBounds } from "../../../../src/traces/time.ts";
 import type { RunWrite } from "../../../../src/traces/types.ts";
 import { priceTable } from "../../../../src/limits/prices/prices.ts";
 import { countRowsWritten } from "../../../support/rows-written.ts";

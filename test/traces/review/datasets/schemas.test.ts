@@ -1,7 +1,6 @@
 /** The schemas of a dataset hold for its examples. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { findSchemaBreach } from "../../../../src/lib/json-schema.ts";
-import { findSchemaFault } from "../../../../src/lib/json-schema.ts";
+import { findSchemaBreach, findSchemaFault } from "../../../../src/lib/json-schema.ts";
 import { type Caller, newCaller } from "../../../support/caller.ts";
 import { multipart } from "../../../support/traces.ts";
 
