@@ -14,7 +14,7 @@ export interface Counts {
   changes?: number;
 }
 
-/** A change of a run's start_time (moves.ts). */
+/** A change of a run's start_time (changes.ts). */
 export interface Move {
   id: string;
   /** The start_time before. */
@@ -23,7 +23,7 @@ export interface Move {
 }
 
 type Meta = {
-  /** The format of the partition's storage (db/format.ts). */
+  /** The format of the partition's storage (lib/object-tables.ts). */
   format: number;
   /** A partition of an earlier version has no shard in it: it is shard 0. */
   identity: Omit<PartitionIdentity, "shard"> & { shard?: number };
@@ -106,7 +106,7 @@ export function noteWritten(sql: SqlStorage, dayEnd: number): void {
   if (!isKnown) writeMeta(sql, "written", now);
 }
 
-// How a partition records that its day has grown (shards.ts), and which runs it accepts after that.
+// How a partition records that its day has grown (traces/locate.ts), and which runs it accepts after that.
 
 /** A new trace goes to another shard when this one is larger, bytes. A partition holds at most 10 GB, and open traces grow. */
 const SHARD_BYTES = 6_000_000_000;
@@ -122,7 +122,7 @@ export function shardsNeeded(
   return isFull && !isClosed(shard, shards) && shards < MOST_SHARDS ? shards * 2 : shards;
 }
 
-/** Feedback of this shard on these runs that are not here: `EARLY` and its id. Their shard takes it (feedback/move.ts). */
+/** Feedback of this shard on these runs that are not here: `EARLY` and its id. Their shard takes it (ingest/stored.ts). */
 export function earlyFeedback(sql: SqlStorage, runIds: string[]): string[] {
   const rows = sql.exec<{ id: string }>(
     `SELECT f.id FROM feedback f WHERE f.run_id IN (SELECT value FROM json_each(?))
