@@ -12,7 +12,7 @@ export const workspaces = sqliteTable("workspaces", {
 export interface WorkspaceSettings {
   /** False refuses bulk exports with 403; absent means the plan includes them. */
   exports?: boolean;
-  /** The rules by which traces are masked (traces/masking/rules.ts). */
+  /** The rules by which traces are masked (traces/masking/schema.ts). */
   masking?: unknown;
 }
 

@@ -1,3 +1,4 @@
+/** The client of D1, and how many calls of D1 one invocation makes. */
 import { drizzle } from "drizzle-orm/d1";
 
 const openDatabase = (binding: D1Database) => drizzle(binding);

@@ -5,7 +5,7 @@ import type { Database } from "./client.ts";
 /**
  * A condition: the JSON in `column` contains `filter`. Objects match key by key at any depth, arrays when each element
  * of the filter is contained in some element of the column's array, everything else by type and value.
- * Keys and values are bound parameters (two a leaf): bound the filter's size before (`JsonFilter` in http/json.ts).
+ * Keys and values are bound parameters (two a leaf): bound the filter's size before (`JsonFilter` in lib/json.ts).
  */
 export function contains(column: AnyColumn | SQL, filter: Record<string, unknown>): SQL {
   return members(sql`${column}`, Object.entries(filter), 0);

@@ -1,4 +1,4 @@
-/** Headers of every answer: CORS, and restrictions for browsers. */
+/** Middleware of every route: headers of responses, CORS, request ids, unread bodies, and paths without a route. */
 import type { Context, MiddlewareHandler, Hono, NotFoundHandler } from "hono";
 import { cors } from "hono/cors";
 import { matchedRoutes } from "hono/route";

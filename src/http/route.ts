@@ -1,3 +1,4 @@
+/** The facts of a route: its description for /openapi.json, the permission that it needs, and which routes are public. */
 import { describeRoute, resolver } from "hono-openapi";
 import * as v from "valibot";
 import { ALL_PERMISSIONS, may, type Permission, PERMISSIONS, type Principal, type Scope } from "./principal.ts";
@@ -72,7 +73,7 @@ const isSchema = (given: Schema | object | undefined): given is Schema => given 
 // that fits decides; a route that no row fits is refused (see `authenticate`), so a new noun adds its row here.
 
 /**
- * `deployment`: only the deployment's admin key. `any`: every key, token and session, also without a permission (users of an own `Auth`: permissions/guard.ts). Of several permissions one is
+ * `deployment`: only the deployment's admin key. `any`: every key, token and session, also without a permission (users of an own `Auth`: access/users/app.ts). Of several permissions one is
  * enough: the handler decides by the body.
  */
 export type RequiredAccess = Permission | "deployment" | "any" | readonly Permission[];

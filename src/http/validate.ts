@@ -83,7 +83,7 @@ const tooLarge = (limit: number) => new Problem(413, `The request body is larger
 export async function readCounted(body: Request["body"], limit: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  // What is left past the limit stays readable: drain.ts reads it.
+  // What is left past the limit stays readable: `drainBody` (middleware.ts) reads it.
   for await (const chunk of body?.values({ preventCancel: true }) ?? []) {
     size += chunk.byteLength;
     if (size > limit) throw tooLarge(limit);
@@ -104,7 +104,7 @@ export async function readCopy<T>(request: Request, read: (copy: Request) => Pro
   try {
     return await read(copy);
   } catch (error) {
-    // A copy that is not read to its end holds in memory what drain.ts reads of the request. One that was read is locked.
+    // A copy that is not read to its end holds in memory what `drainBody` (middleware.ts) reads of the request. One that was read is locked.
     await copy.body?.cancel().catch(() => undefined);
     throw error;
   }

@@ -1,3 +1,4 @@
+/** Texts sealed under keys derived from ENCRYPTION_KEY; hashes and comparison of secrets. */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 
 /**

@@ -1,5 +1,5 @@
 /**
- * Checks values against a JSON Schema (shape.ts), drafts 7 to 2020-12. The usual validators compile a schema to code, which
+ * Checks values against a JSON Schema, drafts 7 to 2020-12. The usual validators compile a schema to code, which
  * Workers do not run. Those that interpret it have no bound on their steps, and alternatives within references double them.
  */
 import { isObject } from "./json.ts";

@@ -6,9 +6,9 @@ import { remoteProblem } from "./problem.ts";
 
 /**
  * Raise one with a change that the version before cannot read or would damage. A table, column or field that the version
- * before ignores needs no new number. 2 of a thread: its tables share one table of SQLite (threads/storage/layout-store.ts); 3: checkpoints
- * share the rows of their events (threads/storage/pack-store.ts). A thread with a table for each stays at 1. 3 of a partition: some of its runs are not in the
- * index of ids (traces/run-ids.ts); 4: its roots are not in the index of traces (traces/run-groups.ts).
+ * before ignores needs no new number. 2 of a thread: its tables share one table of SQLite (threads/store/statements.ts); 3: checkpoints
+ * share the rows of their events (threads/store/packs.ts). A thread with a table for each stays at 1. 3 of a partition: some of its runs are not in the
+ * index of ids (traces/partition/store/ids.ts); 4: its roots are not in the index of traces.
  */
 export const FORMATS = { thread: 3, index: 1, partition: 4 } as const;
 

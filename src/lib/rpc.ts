@@ -8,7 +8,7 @@ import { remoteProblem } from "./problem.ts";
 
 /** An object whose methods are called through one. */
 export interface RpcTarget {
-  /** `keys`: those of the workspace, as the caller has read them (encryption/ring.ts). Left out for an object that needs none. */
+  /** `keys`: those of the workspace, as the caller has read them (access/encryption/keys.ts). Left out for an object that needs none. */
   dispatch(method: string, args: unknown[], keys?: unknown): Promise<unknown>;
 }
 

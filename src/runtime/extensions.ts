@@ -26,7 +26,7 @@ interface Event {
 }
 type Read = (chunks: AsyncIterable<Chunk>, factories: (() => Transformer)[]) => AsyncIterable<Event>;
 
-/** The chunks that transformers read, as in LangGraph. `messages` and `tools` come from callbacks (tap.ts). */
+/** The chunks that transformers read, as in LangGraph. `messages` and `tools` come from callbacks (callbacks.ts). */
 const MODES = new Set(["values", "updates", "tasks", "custom"]);
 
 /** The methods of events that are no extension's. */

@@ -244,7 +244,7 @@ export class Tracer extends BaseCallbackHandler {
   }
 
   /**
-   * The time in the id, which is made as the run begins: such a run is found without an entry in the index of ids (traces/run-ids.ts), and
+   * The time in the id, which is made as the run begins: such a run is found without an entry in the index of ids (traces/partition/store/ids.ts), and
    * ids of one millisecond are in the order in which they were made.
    */
   #findStart(id: string): number {

@@ -33,7 +33,7 @@ export const INDEX_DELAY_MS = 100;
 
 /**
  * Threads that one request calls at most. The platform allows 10,000 subrequests an invocation, and a call is made up to
- * four times when an object restarts (http/outage.ts).
+ * four times when an object restarts (lib/retry.ts).
  */
 export const MAX_THREADS_PER_REQUEST = 2_000;
 

@@ -12,9 +12,9 @@ import type { ValueRefs, ValueStore } from "./log/values.ts";
 export interface ThreadRecord {
   thread_id: string;
   workspace_id: string;
-  /** The format of the thread's storage (db/format.ts). */
+  /** The format of the thread's storage (lib/object-tables.ts). */
   format?: number;
-  /** The thread of which this one is a copy: encrypted rows that it has taken are bound to that id (storage/vault.ts). */
+  /** The thread of which this one is a copy: encrypted rows that it has taken are bound to that id (store/long-text.ts). */
   sealed_as?: string;
   /** The shard of the workspace's index that lists the thread; 0 when absent. */
   shard?: number;
@@ -35,7 +35,7 @@ export interface ThreadRecord {
   spent?: Record<string, BudgetSpending>;
   /** All but the latest checkpoint is deleted when no run is in flight. */
   prune?: true;
-  /** How far token deltas have been merged, and when to continue (compaction.ts). */
+  /** How far token deltas have been merged, and when to continue (runs/ending.ts). */
   compacted?: { through: number; due?: number };
   /**
    * Made for one stateless run: never listed, and deleted at `until`, which the run's end sets. That is not before

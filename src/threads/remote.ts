@@ -261,7 +261,7 @@ export async function* readStates(stream: ReadableStream<Uint8Array>): AsyncGene
   for await (const bytes of stream) yield* read(bytes);
 }
 
-/** The thread of this workspace with this id. It may not exist. Calls survive restarts of its object (remote/remote.ts). */
+/** The thread of this workspace with this id. It may not exist. Calls survive restarts of its object. */
 export function threadStub(env: Env, workspaceId: string, threadId: string): ThreadRpc {
   const object = () => threadObject(env, workspaceId, threadId);
   return new RemoteThread(

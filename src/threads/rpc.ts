@@ -159,7 +159,7 @@ export interface OpenRuns {
 
 /**
  * A thread that does not exist answers reads with `undefined` and commands with a 404.
- * Errors arrive as `Problem:<status>:<detail>`; http/problem.ts turns them back.
+ * Errors arrive as `Problem:<status>:<detail>`; lib/problem.ts turns them back.
  */
 export interface ThreadRpc extends LinkRpc {
   create(request: CreateThread): Promise<Thread>;
@@ -219,7 +219,7 @@ export interface ThreadRpc extends LinkRpc {
    */
   join(runId: string): Promise<ReadableStream<Uint8Array>>;
 
-  /** The limiter grants the run its slots (see `Grant` in flow/rpc.ts). False when it has ended, or there is none. */
+  /** The limiter grants the run its slots (see `Grant` in limits/flow/rpc.ts). False when it has ended, or there is none. */
   grant(runId: string, created: number, stopped: boolean): Promise<boolean>;
 
   task(taskId: string): Promise<TaskView | undefined>;

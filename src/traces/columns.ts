@@ -111,7 +111,7 @@ export type UniqueField = (typeof UNIQUE_FIELDS)[number];
 /** Fields whose values are short, or numbers. */
 export type LightField = Exclude<PageField, PayloadField | ConstantField | UniqueField>;
 
-/** The runs of a window that have changed after a change (partition/changes.ts). */
+/** The runs of a window that have changed after a change (partition/store/changes.ts). */
 export interface ChangedRequest {
   /** The number of the change. */
   since: number;
@@ -145,7 +145,7 @@ export interface PageRequest {
   /** Half-open window of start_time, microseconds: [startTime, endTime). */
   startTime: number;
   endTime: number;
-  /** Filter expression (filter.ts), applied in SQL. Check it with `parseFilter` first. */
+  /** Filter expression (filter/filter.ts), applied in SQL. Check it with `parseFilter` first. */
   filter?: string | null;
   /** At most this many runs; at least one is given if any is left. */
   limit: number;

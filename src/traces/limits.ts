@@ -3,7 +3,7 @@ import type { RunWrite } from "./types.ts";
 /**
  * The limits of the columns of a run, bytes of UTF-8. A SQLite row holds 2,000,000 bytes. A row of `payloads` has at most
  * 1,902,592: four payloads, a joined `extra`, two lists of pairs, attachments and `large`. A row of `packs` has at most 98,304
- * (partition/payloads.ts). A row of `runs` has at most 800,000: an error, metadata, tags, feedback statistics and places.
+ * (partition/store/payloads.ts). A row of `runs` has at most 800,000: an error, metadata, tags, feedback statistics and places.
  */
 
 /** The most bytes of one payload. Readers may hold a whole payload in memory. */

@@ -92,7 +92,7 @@ export interface RuleBatch {
   runs: RuleRun[];
   /** Others can be taken now. */
   more: boolean;
-  /** The number of the last change that the reading has seen (partition/changes.ts). */
+  /** The number of the last change that the reading has seen (partition/store/changes.ts). */
   change: number;
   counts: RuleCounts;
 }

@@ -1,4 +1,4 @@
-/** The methods of the LangSmith client about prompts, for langsmith-methods.test.ts: each finds what those before it made. */
+/** The methods of the LangSmith client about prompts, for langsmith-methods.slow.test.ts: each finds what those before it made. */
 import type { Client } from "langsmith";
 import { expect } from "vitest";
 

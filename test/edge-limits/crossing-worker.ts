@@ -1,4 +1,4 @@
-/** The Worker with a route, `/cross`, that crosses a limit and catches the error. For conformance/edge-limits.test.ts. */
+/** The Worker with a route, `/cross`, that crosses a limit and catches the error. For conformance/edge-limits.slow.test.ts. */
 import { guardHandlers } from "../support/edge-limits/handlers.ts";
 import weir from "../support/edge-worker.ts";
 

@@ -2,7 +2,7 @@
 import type { FuzzRequest } from "./request.ts";
 import { type Answer, HANG_MS } from "./send.ts";
 
-/** What a fault of the server says in every dialect (http/problem.ts), and what must never reach a client. */
+/** What a fault of the server says in every dialect (lib/problem.ts), and what must never reach a client. */
 const INTERNAL =
   /The server failed to handle this request|"unknown_error"|D1_ERROR|SQLITE_|\n {4}at \w|internal error; reference/;
 

@@ -104,7 +104,7 @@ export function describeRequest({ url, method, headers }: Request, { user }: Pri
 /**
  * Whether the credential that opened a stream or a socket still holds, and may do all that it might then: its role or scopes
  * may have changed, and a stream does not ask again what it may send. One that ended a moment ago may hold for five more
- * seconds (credential-cache.ts). A check that fails for a fault of the server says yes: the next one decides.
+ * seconds (store.ts). A check that fails for a fault of the server says yes: the next one decides.
  */
 export async function isStillValid(env: Env, principal: Principal, presented: PresentedCredential): Promise<boolean> {
   try {

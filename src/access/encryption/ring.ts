@@ -37,7 +37,7 @@ export class UnknownKey extends Error {
   }
 }
 
-/** What is read, or `lost` where its key is destroyed. An unknown key throws, so that the keys are read again (load.ts). */
+/** What is read, or `lost` where its key is destroyed. An unknown key throws, so that the keys are read again (keys.ts). */
 export function openOr<T>(read: () => T, lost: T): T {
   try {
     return read();

@@ -109,7 +109,7 @@ export function toContainment(filters: Json): Json {
   return Object.fromEntries(rules.map(({ key, rule }) => [key, rule?.[0]]));
 }
 
-/** Whether `value` contains `part`: the rule of db/contains.ts, for values in memory. */
+/** Whether `value` contains `part`: the rule of db/conditions.ts, for values in memory. */
 export function containsJson(value: unknown, part: unknown): boolean {
   if (Array.isArray(part)) {
     return Array.isArray(value) && part.every((one) => value.some((member) => containsJson(member, one)));

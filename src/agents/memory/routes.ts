@@ -31,7 +31,7 @@ import { searchItems } from "./search.ts";
 
 /**
  * Asks the handler of `store:<action>`. It may change members of `value`, such as the namespace, and give a filter
- * (sight.ts). 403 when it refuses, or returns an invalid namespace.
+ * (visibility.ts). 403 when it refuses, or returns an invalid namespace.
  */
 export async function authorizeItem<V extends { namespace: string[] }>(
   principal: Principal,

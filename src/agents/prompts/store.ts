@@ -1,4 +1,4 @@
-/** D1: prompts and their likes. Commits and tags are in commit-store.ts. */
+/** D1: prompts, their likes, commits and tags. */
 import { and, asc, desc, eq, exists, getTableColumns, gt, type SQL, sql, gte, lt, or } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
 import { deleteAll, insertBelow, rowIf } from "../../db/writes.ts";

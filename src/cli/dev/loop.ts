@@ -16,7 +16,7 @@ import { type Server, useScript } from "./server.ts";
 
 // The three lines that `weir dev` prints when it is ready.
 
-/** The workspace that requests without a key act as on this machine: src/auth/principal.ts has it too. */
+/** The workspace that requests without a key act as on this machine: http/principal.ts has it too. */
 export const LOCAL_WORKSPACE_ID = "00000000-0000-4000-8000-000000000001";
 
 /**

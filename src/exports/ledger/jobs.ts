@@ -40,7 +40,7 @@ export interface PlannedRun {
   day: string;
   startTime: number;
   endTime: number;
-  /** Of a late run (ledger/late.ts). */
+  /** The windows of a late run (see below). */
   since?: SeenWindow[];
 }
 
@@ -187,7 +187,7 @@ export async function* allRuns(db: Database, exportId: string, late: boolean) {
   }
 }
 
-// D1: what came late. An export run notes the number of the last change of each shard that it saw (traces/partition/changes.ts).
+// D1: what came late. An export run notes the number of the last change of each shard that it saw (traces/partition/store/changes.ts).
 // A partition with a higher number has runs or patches that the export run does not have.
 
 /** Windows that ended longer ago than this are not checked. Microseconds. */

@@ -1,9 +1,9 @@
-/** A writer for hyparquet-writer whose bytes go to an object while they are made. */
+/** The interface of an object store, its implementation for R2, and the Parquet writer whose bytes go to an object as they are made. */
 import { createHash } from "node:crypto";
 import { ByteWriter } from "hyparquet-writer";
 import { notStored, StoreError } from "./errors.ts";
 
-// What an export needs of an object store. Two kinds exist: an S3 API (client.ts) and a bound R2 bucket (r2.ts).
+// What an export needs of an object store. Two kinds exist: an S3 API (client.ts) and a bound R2 bucket (`R2Store`).
 
 /** A part of a multipart upload, as the store named it. */
 export interface UploadPart {

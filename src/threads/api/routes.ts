@@ -1,4 +1,4 @@
-/** `/threads`: records, state, history. Their runs are in runs/routes.ts. */
+/** `/threads`: records, state, history. Their runs are in run-routes.ts. */
 import { Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../../access/audit/record.ts";

@@ -1,6 +1,6 @@
 /**
- * Shapes of requests about threads and their states; those about runs are in runs/schema.ts. Unknown members are let
- * through and ignored: clients of many ages call.
+ * Shapes of requests about threads, their states and their runs. Unknown members are let through and ignored, because clients
+ * of many versions call.
  */
 import * as v from "valibot";
 import { choosing, Flag, optional, paging, Uuid, whole, pagingQuery } from "../../http/shapes.ts";

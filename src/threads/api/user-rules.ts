@@ -131,7 +131,7 @@ async function ownThread(
   await stub.create({ metadata: value.metadata, ifExists: "do_nothing" });
 }
 
-/** Runs. `mayRun` in threads/requests/runs/request.ts asks the handlers; here traces are refused, which come in under the same paths. */
+/** Runs. `mayRun` in request.ts asks the handlers; here traces are refused, which come in under the same paths. */
 export async function startsRun(call: UserRequest): Promise<void> {
   if (typeof (await call.body()).assistant_id === "string") return;
   throw new Problem(422, "Invalid body.assistant_id: expected string");

@@ -1,6 +1,6 @@
 /**
  * The thread's checkpoints. What a flush keeps of them shares one row (a pack), found by the ids it spans; writes that
- * come in the same flush as their checkpoint are stored in its entry, later ones by late.ts.
+ * come in the same flush as their checkpoint are stored in its entry, later ones by `Late`.
  */
 import type { Tables } from "../store/tables.ts";
 import {

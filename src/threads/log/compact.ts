@@ -1,7 +1,7 @@
 /**
  * Token deltas of runs that have ended, merged. A stretch is what comes between two events of other kinds. In it the deltas
  * of each block, and the chunks of each message that differ in their text only, become one event with the number of the
- * last one and the whole text. `cuts` says which delta had which part, so that any cursor stays good (cuts.ts). The log gets
+ * last one and the whole text. `cuts` says which delta had which part, so that any cursor stays good. The log gets
  * gaps, and a long thread replays fast.
  */
 import type { Json } from "../../lib/json.ts";

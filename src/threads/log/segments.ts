@@ -101,7 +101,7 @@ export interface StoredEvent extends Omit<EventText, "meta" | "text"> {
   meta?: number;
   /** `data` refers to what is kept elsewhere. */
   refs?: boolean;
-  /** Of an event that compaction merged, or that is beside one: see cuts.ts. Empty when it is one part. */
+  /** Of an event that compaction merged, or that is beside one: see compact.ts. Empty when it is one part. */
   cuts?: number[];
   data: Json | null;
 }
@@ -116,7 +116,7 @@ interface Segment {
   size: number;
 }
 
-/** Characters after which a row is closed. A longer text of its own is split by the tables (long-text.ts). */
+/** Characters after which a row is closed. A longer text of its own is split by the tables (store/long-text.ts). */
 const ROW_SIZE = 400_000;
 
 export class Segments {

@@ -172,7 +172,7 @@ function pieces(items: Item[]): Item[][] {
   return runs;
 }
 
-// Channel values, normalised: a list is a sequence of shared chunks (lists.ts), other large values are kept once per content.
+// Channel values, normalised: a list is a sequence of shared chunks (`Lists`), other large values are kept once per content.
 
 /** A value, its blob's hash with its length in characters, or a list's chunks. */
 export type ValueRef = { v: unknown } | { b: string; s?: number } | { l: ChunkRef[] };

@@ -1,4 +1,4 @@
-/** What a run's end leaves: the thread's record, and the event that says how it ended. */
+/** What the end of a run leaves: the record of the thread, the event that says how it ended, links for feedback, a compacted log. */
 import { nextPass } from "../log/compact.ts";
 import type { ThreadContext } from "../context.ts";
 import { type ThreadRecord, restartTtl } from "../record.ts";
@@ -123,7 +123,7 @@ export interface RunEnding {
   /** Why it was stopped. */
   reason?: StopReason;
   error?: RunError;
-  /** See feedback.ts. */
+  /** Links for feedback, by their keys (see below). */
   feedback?: Record<string, string>;
   /** The values with what ended nodes have written, of a run that was stopped beside them. */
   written?: ValueRefs;

@@ -1,3 +1,4 @@
+/** The layouts of a thread's tables, and the statements on them: all tables in one, or a table for each. */
 import { FORMATS } from "../../lib/object-tables.ts";
 import { LongTexts, type LongTextValue, TextVault } from "./long-text.ts";
 import { isSealed } from "../../access/encryption/ring.ts";
@@ -57,7 +58,7 @@ const SEPARATE: Record<TableName, string> = {
 /**
  * The shared table. The version before reads the column `record` of the first row of a table with this name: it finds a format
  * that it does not know, and leaves the thread alone. So the thread's own row has the first place. In rows of events the column
- * holds a pack of checkpoints, and `k3` the ids that it spans (pack-store.ts).
+ * holds a pack of checkpoints, and `k3` the ids that it spans (packs.ts).
  */
 const SHARED = `CREATE TABLE thread (kind TEXT, k1 ANY DEFAULT 0, k2 ANY DEFAULT 0, k3 ANY DEFAULT 0, i INTEGER, j INTEGER,
   record TEXT, t TEXT, u TEXT, v TEXT, PRIMARY KEY (kind, k1, k2, k3)) STRICT, WITHOUT ROWID`;
@@ -143,7 +144,7 @@ const texts = new Map<Layout, Map<string, string>>([
 ]);
 
 /**
- * Statements on a thread's tables, in whichever layout it has (layout-store.ts), with texts of any length (long-text.ts). The first row of
+ * Statements on a thread's tables, in whichever layout it has, with texts of any length (long-text.ts). The first row of
  * a table makes it, because each table of each object is billed. Reads of a table that does not exist give nothing.
  */
 export class Statements {
@@ -164,7 +165,7 @@ export class Statements {
     this.forget();
   }
 
-  /** The format of what this object stores (db/format.ts). */
+  /** The format of what this object stores (lib/object-tables.ts). */
   get format(): number {
     return this.#layout.format;
   }
@@ -317,7 +318,7 @@ export interface WritesRow {
 export const withMember = (object: string, name: string, json: string): string =>
   `${object.slice(0, -1)}${object.length > 2 ? "," : ""}"${name}":${json}}`;
 
-/** A sealed record as its row holds it. The version before reads the format, answers 503 and writes nothing (db/format.ts). */
+/** A sealed record as its row holds it. The version before reads the format, answers 503 and writes nothing (lib/object-tables.ts). */
 const SEALED_RECORD = '{"format":2,"sealed":';
 
 export const wrapRecord = (record: string): string =>

@@ -61,7 +61,7 @@ export class Tables {
     return this.#sql.carries;
   }
 
-  /** The format of what the thread stores (db/format.ts). */
+  /** The format of what the thread stores (lib/object-tables.ts). */
   get format(): number {
     return this.#sql.format;
   }

@@ -92,7 +92,7 @@ async function* decode(
   try {
     yield* encoding === "identity" ? sent : decompress(toStream(sent, count), encoding);
   } finally {
-    // What is left stays readable: http/drain.ts reads it.
+    // What is left stays readable: `drainBody` (http/middleware.ts) reads it.
     await sent.return(undefined);
   }
 }

@@ -18,7 +18,7 @@ import { type PayloadBlob, copyBlobs, placePayloads, putBlob } from "./payloads.
 // Feedback that came before its run, to the shard that takes the run. It is taken there, then D1 names that shard, then it is
 // removed here. A move that stops in between is repeated with the next write of the run, and at each point D1 names a shard that has it.
 
-/** Feedback per RPC, as in load.ts. */
+/** Feedback per RPC, as in review/feedback/create.ts. */
 const AT_ONCE = 50;
 
 /** Moves these feedbacks of a shard. `findShard` gives the shard that takes a run. */
@@ -43,7 +43,7 @@ export async function moveFeedback(
   }
 }
 
-// Which shard of a day takes each run (shards.ts).
+// Which shard of a day takes each run (traces/locate.ts).
 
 /** A project's day. */
 export type Day = Omit<PartitionIdentity, "shard">;

@@ -34,7 +34,7 @@ type ExtendableRun = Pick<QueriedRun, "session_id" | "trace_id" | "shard" | "sta
 
 /**
  * Keeps the traces of these runs as long as those of `longlived` projects. Also noted on the days of their roots: the days after
- * that ask there when their time is over (partition/expire.ts). Each partition is called once.
+ * that ask there when their time is over (partition/retention.ts). Each partition is called once.
  */
 export async function extendTraces(env: Env, workspaceId: string, runs: ExtendableRun[]): Promise<void> {
   for (const [projectId, own] of Map.groupBy(runs, (run) => run.session_id)) {

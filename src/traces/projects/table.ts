@@ -37,7 +37,7 @@ export const tracePartitions = sqliteTable(
     projectId: text("project_id").notNull(),
     /** UTC day of the runs' start_time, YYYY-MM-DD. */
     day: text("day").notNull(),
-    /** A day has one partition, shard 0, until it is too large for one (traces/shards.ts). */
+    /** A day has one partition, shard 0, until it is too large for one (traces/locate.ts). */
     shard: integer("shard").notNull().default(0),
     rows: integer("rows").notNull(),
     bytes: integer("bytes").notNull(),

@@ -26,7 +26,7 @@ export interface RunFindRequest {
   after: RunPosition | null;
   limit: number;
   payloads: LargeField[];
-  /** Payloads that must be loaded. Other payloads in R2 become placeholders (answer.ts). */
+  /** Payloads that must be loaded. Other payloads in R2 become placeholders (responses.ts). */
   values?: LargeField[];
 }
 

@@ -169,7 +169,7 @@ function validLinks({ tables }: ThreadContext): InterruptLink[] {
   return links.filter((link) => !old.includes(link));
 }
 
-// The token of a link: its workspace, thread, id, interrupt and end, sealed (auth/seal.ts). ENCRYPTION_KEY authenticates it, so that no
+// The token of a link: its workspace, thread, id, interrupt and end, sealed (lib/crypto.ts). ENCRYPTION_KEY authenticates it, so that no
 // other can be made, and a reader learns nothing from it. The thread has the link itself, which can be revoked.
 
 const PURPOSE = "interrupt link";

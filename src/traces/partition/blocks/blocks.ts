@@ -62,7 +62,7 @@ export function runsOfBlocks(alias = "r"): string {
 
 // The least and the greatest values of a block's runs: a block whose values are all outside of a comparison is not read.
 
-/** What is bounded, as the filter computes it (filter/sql.ts). */
+/** What is bounded, as the filter computes it (read/condition.ts). */
 export const BOUNDED = {
   start_time: "r.start_time",
   end_time: "r.end_time",

@@ -88,7 +88,7 @@ function countBits(bytes: Uint8Array): number {
   return count;
 }
 
-// The text of a run that the grams of a block index. Filters use the same words (wanted.ts).
+// The text of a run that the grams of a block index. Filters use the same words (candidates.ts).
 
 /** The columns of a run whose whole value is known, each with the letter that marks it. */
 const MARKS = {

@@ -13,7 +13,7 @@ import { clip, clipSql, MAX_PATH, MAX_VALUE } from "../../text.ts";
 import { type KeySource, loadRing } from "../../../access/encryption/keys.ts";
 import { Problem } from "../../../lib/problem.ts";
 
-/** The tier of a run as SQL: that of its project, unless its trace is kept for longer (partition/kept.ts). `tier` is SQL. */
+/** The tier of a run as SQL: that of its project, unless its trace is kept for longer (partition/retention.ts). `tier` is SQL. */
 export const tierSql = (runs: string, tier: string): string =>
   `CASE WHEN ${runs}.trace_id IN (SELECT trace_id FROM kept) THEN 'longlived' ELSE ${tier} END`;
 

@@ -37,7 +37,7 @@ export const OF_IDS = numbersOfIds("SELECT value AS id FROM json_each(?)");
 // the index of traces, and not when it is a root with the id of its trace, because each entry of an index is a row that is billed. Its column
 // `followers` is the number of runs behind it in the group; theirs is -1. A run whose place is derived is in a group of its own: its trace can change.
 
-/** A run that the index of traces has: a root with the id of its trace is found by that id (run-ids.ts). */
+/** A run that the index of traces has: a root with the id of its trace is found by that id. */
 export const IN_TRACES = "followers >= 0 AND (timed = 1 OR id <> trace_id)";
 
 /** The numbers of the runs of the traces with the ids that a SELECT gives in its column `id`. */

@@ -14,7 +14,7 @@ export interface PartitionCounts {
   changes?: number;
 }
 
-/** A change of a run's start_time (moves.ts). */
+/** A change of a run's start_time (changes.ts). */
 export interface RunMove {
   id: string;
   /** The start_time before. */
@@ -122,7 +122,7 @@ export function shardsNeeded(
   return isFull && !isClosed(shard, shards) && shards < MAX_SHARDS ? shards * 2 : shards;
 }
 
-/** Feedback of this shard on these runs that are not here: `EARLY` and its id. Their shard takes it (feedback/move.ts). */
+/** Feedback of this shard on these runs that are not here: `EARLY` and its id. Their shard takes it (ingest/stored.ts). */
 export function earlyFeedback(sql: SqlStorage, runIds: string[]): string[] {
   const rows = sql.exec<{ id: string }>(
     `SELECT f.id FROM feedback f WHERE f.run_id IN (SELECT value FROM json_each(?))

@@ -70,7 +70,7 @@ function upsertStatement(slots: number[]): string {
   return text;
 }
 
-/** Rows with objects in R2 are in `payloads`, where the deletion of objects finds them among few others (blobs.ts). */
+/** Rows with objects in R2 are in `payloads`, where the deletion of objects finds them among few others (write/delete.ts). */
 function hasOwnRow(row: PayloadRow): boolean {
   if (row.large !== null || row.attachments !== null) return true;
   return PACKED_COLUMNS.reduce((size, column) => size + (row[column]?.length ?? 0), 0) > MAX_PACKED;

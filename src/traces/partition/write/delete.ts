@@ -104,7 +104,7 @@ export function forgetBlobs(sql: SqlStorage, keys: string[]): void {
   sql.exec("DELETE FROM doomed WHERE key IN (SELECT value FROM json_each(?))", JSON.stringify(keys));
 }
 
-// Putting runs into groups, and groups apart (../run-groups.ts).
+// Putting runs into groups, and groups apart (../store/ids.ts).
 
 /** Puts the runs of a trace beside each other, in the order of the first. */
 export function byTrace<T extends Pick<RunRow, "trace_id">>(rows: T[]): T[] {

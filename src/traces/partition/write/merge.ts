@@ -232,7 +232,7 @@ function derive(row: WholeRow, prices: PriceTable): void {
   row.timed = mayBeTimed && isTimed(row.id, row.start_time) ? 1 : 0;
 }
 
-/** Sets the run's totals to this usage: its own, or with its descendants (totals.ts). */
+/** Sets the run's totals to this usage: its own, or with its descendants (see below). */
 export function setTotals(row: RunRow, usage: Usage | undefined): void {
   row.total_tokens = usage?.total_tokens ?? null;
   row.prompt_tokens = usage?.prompt_tokens ?? null;
@@ -250,7 +250,7 @@ export function setTotals(row: RunRow, usage: Usage | undefined): void {
 }
 
 /**
- * The ancestors, from the dotted_order that the sender gave. Without one, as much as is known: place.ts completes it
+ * The ancestors, from the dotted_order that the sender gave. Without one, as much as is known: `placeDerived` (write.ts) completes it
  * when the parent is there.
  */
 function deriveTreePosition(row: WholeRow): void {

@@ -35,7 +35,7 @@ export class ExampleBlobs {
   readonly #waiting = new Map<string, PayloadBlob>();
   #inline = 0;
 
-  /** In a workspace that encrypts, all bodies are in R2, where they are sealed (encryption/blobs.ts). */
+  /** In a workspace that encrypts, all bodies are in R2, where they are sealed (access/encryption/blobs.ts). */
   constructor(
     private readonly prefix: string,
     private readonly ring: Ring,

@@ -200,7 +200,7 @@ export const feedback = new Hono<App>()
     const project = await findProject(db, workspaceId, place.projectId);
     refuseLegalHold(project?.legalHold ?? false);
     await audit(c, { action: "feedback.deleted", targetId: place.id });
-    // While feedback moves (move.ts), two shards have it.
+    // While feedback moves (ingest/stored.ts), two shards have it.
     const shards = await listPartitions(db, workspaceId, place.projectId, place.day, place.day);
     const holders = new Map([place, ...shards].map((one) => [one.shard, one])).values();
     await inParallel(holders, CONNECTIONS, (one) => tracePartition(c.env, workspaceId, one).deleteFeedback(place.id));

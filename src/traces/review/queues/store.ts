@@ -1,4 +1,4 @@
-/** D1: annotation queues. Their items are in items-store.ts. */
+/** D1: annotation queues. Their items are in item-store.ts. */
 import { and, asc, desc, eq, sql } from "drizzle-orm";
 import type { Database } from "../../../db/client.ts";
 import { deleteAll, insertBelow } from "../../../db/writes.ts";
