@@ -315,6 +315,3 @@ export interface PartitionIdentity extends PartitionLocation {
   workspaceId: string;
   traceTier: TraceTier;
 }
-
-/** The name of the project of runs that name none. */
-export const DEFAULT_PROJECT = "default";

@@ -5,7 +5,7 @@ import { audit } from "../audit/record.ts";
 import { database } from "../../db/client.ts";
 import { createDoc, NOTHING } from "../../http/route.ts";
 import { Problem } from "../../lib/problem.ts";
-import type { App } from "../../http/context.ts";
+import { type App, newOrEarlier } from "../../http/context.ts";
 import { body, param } from "../../http/validate.ts";
 import { type Permission, PERMISSIONS, ORGANIZATION_ID } from "../../http/principal.ts";
 import { checkGranted, refuseApplications, ROLES } from "./roles.ts";
@@ -22,7 +22,6 @@ import {
 } from "./store.ts";
 import { RoleName, CreateWorkspace } from "./schema.ts";
 import { Id, Time } from "../../http/shapes.ts";
-import { newOrEarlier } from "../../http/idempotent-id.ts";
 import { keys } from "./key-routes.ts";
 
 // Roles of a workspace: `/api/v1/roles`.

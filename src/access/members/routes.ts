@@ -5,10 +5,9 @@ import { audit } from "../audit/record.ts";
 import { endSession, listSessions, findSession } from "../auth/sessions.ts";
 import { database } from "../../db/client.ts";
 import { createDoc, NOTHING } from "../../http/route.ts";
-import { newOrEarlier, newSecretId } from "../../http/idempotent-id.ts";
+import { newOrEarlier, newSecretId, type App, serverAddress, isKnownOrigin, nameCaller } from "../../http/context.ts";
 import { cutPage } from "../../http/shapes.ts";
 import { Problem } from "../../lib/problem.ts";
-import { type App, serverAddress, isKnownOrigin, nameCaller } from "../../http/context.ts";
 import { body, param, query } from "../../http/validate.ts";
 import {
   requireIssuer,

@@ -2,12 +2,11 @@
 import { Hono, type Context } from "hono";
 import * as v from "valibot";
 import { audit } from "../../access/audit/record.ts";
-import { nameCaller, type App } from "../../http/context.ts";
+import { nameCaller, type App, newOrEarlier } from "../../http/context.ts";
 import { database } from "../../db/client.ts";
 import { withRing, loadRing } from "../../access/encryption/keys.ts";
 import { AnyObject, Count, ResultMessage, Time } from "../../http/shapes.ts";
 import { createDoc, NOTHING } from "../../http/route.ts";
-import { newOrEarlier } from "../../http/idempotent-id.ts";
 import { body, param, query } from "../../http/validate.ts";
 import { existingCommit, existingPrompt, OWN, commitPrompt, pullManifest, handleFor } from "./commit.ts";
 import {

@@ -3,7 +3,7 @@ import { type MiddlewareHandler, Hono } from "hono";
 import { findWorkspace } from "../../access/auth/store.ts";
 import { database } from "../../db/client.ts";
 import { Problem } from "../../lib/problem.ts";
-import type { App } from "../../http/context.ts";
+import { type App, newOrEarlier } from "../../http/context.ts";
 import { AnyObject, Id, Time } from "../../http/shapes.ts";
 import * as v from "valibot";
 import { audit } from "../../access/audit/record.ts";
@@ -11,7 +11,6 @@ import type { DestinationConfig } from "../table.ts";
 import { endpointFault } from "../../http/addresses.ts";
 import { createDoc, NOTHING } from "../../http/route.ts";
 import { body, param } from "../../http/validate.ts";
-import { newOrEarlier } from "../../http/idempotent-id.ts";
 import { StoreError } from "../s3/errors.ts";
 import {
   sealCredentials,

@@ -2,7 +2,7 @@
 import { hasMessages } from "../../agents/assistants/describe.ts";
 import { isObject, type Json } from "../../lib/json.ts";
 import { toProblem } from "../../lib/problem.ts";
-import { idempotentId } from "../../http/idempotent-id.ts";
+import { idempotentId } from "../../http/context.ts";
 import { readConfigurable, runRequest } from "../../threads/api/request.ts";
 import { describeResponse } from "../../threads/interrupts/responses.ts";
 import type { RunRequest } from "../../threads/rpc.ts";

@@ -11,9 +11,8 @@ import {
 import type { Context } from "hono";
 import * as v from "valibot";
 import { isObject } from "../../lib/json.ts";
-import { serverAddress, type App } from "../../http/context.ts";
+import { serverAddress, type App, idempotentId } from "../../http/context.ts";
 import { toProblem } from "../../lib/problem.ts";
-import { idempotentId } from "../../http/idempotent-id.ts";
 import { VERSION } from "../../system/info.ts";
 import { readConfigurable } from "../../threads/api/request.ts";
 import { authorize } from "../../access/users/handlers.ts";

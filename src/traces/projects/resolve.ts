@@ -4,6 +4,9 @@ import { RowCache } from "../../lib/cache.ts";
 import { findProject, findProjectByName, insertProject, type ProjectRow } from "./store.ts";
 import { remoteProblem } from "../../lib/problem.ts";
 
+/** Where runs go that name no project. */
+export const DEFAULT_PROJECT = "default";
+
 const known = new RowCache<ProjectRow>();
 
 /** The project with this id, or undefined when the workspace has none. */

@@ -3,9 +3,8 @@
  * permissions, the shapes of requests and the audit trail are those of a request from outside.
  */
 import type { Context } from "hono";
-import { idempotentId } from "../../../http/idempotent-id.ts";
+import { idempotentId, type App } from "../../../http/context.ts";
 import { Problem } from "../../../lib/problem.ts";
-import type { App } from "../../../http/context.ts";
 import { callOwn } from "../../../http/loopback.ts";
 
 /** The most bytes of an answer that a tool keeps in memory. */

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { NESTING, nestsDeeper } from "../../../lib/json.ts";
-import { callerAddress, type App, serverAddress } from "../../../http/context.ts";
+import { callerAddress, type App, serverAddress, idempotentId } from "../../../http/context.ts";
 import { Problem, toProblem } from "../../../lib/problem.ts";
 import { uuidv7 } from "../../../lib/uuid.ts";
 import { type LinkToken, openLinkToken, urlOfLink } from "./links.ts";
@@ -22,7 +22,6 @@ import * as v from "valibot";
 import { audit } from "../../../access/audit/record.ts";
 import { limitAddress, limitLink } from "../../../access/auth/limits.ts";
 import { createDoc, eitherBody, json, media, NOTHING, PROBLEM } from "../../../http/route.ts";
-import { idempotentId } from "../../../http/idempotent-id.ts";
 import { body, param, readBody } from "../../../http/validate.ts";
 import { requireFound, openThread } from "../../api/access.ts";
 import {

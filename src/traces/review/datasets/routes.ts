@@ -5,7 +5,7 @@ import * as v from "valibot";
 import { database } from "../../../db/client.ts";
 import { createDoc } from "../../../http/route.ts";
 import { Problem } from "../../../lib/problem.ts";
-import type { App } from "../../../http/context.ts";
+import { type App, newOrEarlier } from "../../../http/context.ts";
 import { body, param, query } from "../../../http/validate.ts";
 import { changeMetadata } from "../examples/write.ts";
 import { AsOf, ChangeSplit, DatasetId as VersionedDatasetId } from "../examples/schema.ts";
@@ -30,7 +30,6 @@ import { deleteBlobs, datasetPrefix } from "../examples/bodies.ts";
 import { deleteShare } from "../share/store.ts";
 import { audit } from "../../../access/audit/record.ts";
 import { isTaken } from "../../../db/writes.ts";
-import { newOrEarlier } from "../../../http/idempotent-id.ts";
 import { CreateDataset, ListDatasets, UpdateDataset } from "./schema.ts";
 import { Dataset, toWireDatasets } from "./row.ts";
 

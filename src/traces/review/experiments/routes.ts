@@ -20,7 +20,7 @@ import { requirePermission } from "../../../access/auth/roles.ts";
 import { database } from "../../../db/client.ts";
 import { createDoc } from "../../../http/route.ts";
 import { Problem } from "../../../lib/problem.ts";
-import type { App } from "../../../http/context.ts";
+import { type App, newOrEarlier } from "../../../http/context.ts";
 import { param, query, body } from "../../../http/validate.ts";
 import { runsResponse } from "../../query/responses.ts";
 import { DurationCounter } from "../../partition/stats/durations.ts";
@@ -44,7 +44,6 @@ import { experimentRuns } from "./rows.ts";
 import { audit } from "../../../access/audit/record.ts";
 import { maxBytes, METADATA_BYTES } from "../../../lib/bytes.ts";
 import { JsonMembers } from "../../../lib/json.ts";
-import { newOrEarlier } from "../../../http/idempotent-id.ts";
 import { Time as GivenTime } from "../../time.ts";
 import { type ComparativeRow, deleteComparative, insertComparative, listComparatives } from "./store.ts";
 

@@ -7,7 +7,7 @@ import { database } from "../../../db/client.ts";
 import type { FeedbackConfig } from "./table.ts";
 import { NOTHING, createDoc } from "../../../http/route.ts";
 import { Problem } from "../../../lib/problem.ts";
-import type { App } from "../../../http/context.ts";
+import { type App, idempotentId } from "../../../http/context.ts";
 import { body, query, param, readJson } from "../../../http/validate.ts";
 import {
   ConfigKey,
@@ -33,7 +33,6 @@ import { StoredFeedback } from "../../types.ts";
 import { CHANGED, nextTime, untilUnchanged } from "../../../db/writes.ts";
 import { isObject } from "../../../lib/json.ts";
 import { CONNECTIONS, inParallel } from "../../../lib/parallel.ts";
-import { idempotentId } from "../../../http/idempotent-id.ts";
 import { projectById } from "../../projects/resolve.ts";
 import { refuseLegalHold } from "../../projects/retention.ts";
 import { listPartitions } from "../../projects/partitions.ts";

@@ -3,7 +3,7 @@ import type { Context } from "hono";
 import { database } from "../../../db/client.ts";
 import { CONNECTIONS, inParallel } from "../../../lib/parallel.ts";
 import { Problem } from "../../../lib/problem.ts";
-import { type App, nameCaller } from "../../../http/context.ts";
+import { type App, nameCaller, idempotentId } from "../../../http/context.ts";
 import { findRuns } from "../../query/find.ts";
 import { listProjects } from "../../projects/store.ts";
 import { dayBounds, toDay } from "../../time.ts";
@@ -25,7 +25,6 @@ import {
 import type { AddItem, ReviewInput, ItemChanges } from "./schema.ts";
 import { type QueueRow, findQueue } from "./store.ts";
 import { requirePermission } from "../../../access/auth/roles.ts";
-import { idempotentId } from "../../../http/idempotent-id.ts";
 import { extendTraces } from "../../projects/retention.ts";
 
 const FIELDS: LargeField[] = ["inputs", "outputs", "error", "extra", "events", "serialized"];
