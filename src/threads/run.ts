@@ -161,3 +161,17 @@ function toWireKwargs(request: RunRequest): Json {
     durability: request.durability ?? "async",
   };
 }
+
+// The order of a thread's open runs: the running one, then those that wait, by when they are due.
+
+/** Open runs in the order in which they run. The sort is stable: of runs that are due together, the earlier one is first. */
+export function orderRuns(open: readonly RunRecord[]): RunRecord[] {
+  return open.toSorted((a, b) => queueOrder(a) - queueOrder(b) || a.created - b.created);
+}
+
+/** Whether the run is running, or waits and may begin. A run that is not due yet (`after_seconds`) is not in flight. */
+export function isInFlight({ status, due }: RunRecord, now = Date.now()): boolean {
+  return status === "running" || due <= now;
+}
+
+const queueOrder = ({ status, due }: RunRecord): number => (status === "running" ? 0 : due);

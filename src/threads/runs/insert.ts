@@ -7,8 +7,15 @@ import { namesLatest } from "../state/migrate.ts";
 import { QUEUE_LIMIT, withinMetadata } from "../limits.ts";
 import { newRecord, pendingInterrupts, type ThreadRecord } from "../record.ts";
 import type { RunRequest } from "../rpc.ts";
-import { isOpen, toRunRecord, type RunRecord, findTask, type RunOutcome, type ResumeRefusal } from "../run.ts";
-import { isInFlight } from "./lists.ts";
+import {
+  isOpen,
+  toRunRecord,
+  type RunRecord,
+  findTask,
+  type RunOutcome,
+  type ResumeRefusal,
+  isInFlight,
+} from "../run.ts";
 import { listResumedInterrupts, runOfInterrupt, checkStrictResume } from "../interrupts/resume.ts";
 import { budgetsFor, knownBudgets } from "../../limits/budgets/rpc.ts";
 import { deployedBudgets } from "../../limits/budgets/rule.ts";

@@ -6,12 +6,9 @@ import {
   sendOrDropDelivery,
   unpackDelivery,
 } from "../../deliveries/send.ts";
-import { readOwnPath } from "../../deliveries/receiver.ts";
-import { principalOfRun } from "../../http/loopback.ts";
-import type { Json } from "../../lib/json.ts";
 import type { InterruptsOfDelivery } from "../types.ts";
 import type { ThreadContext } from "../context.ts";
-import { type RunRecord, toWireRun, takesSlots } from "../run.ts";
+import { type RunRecord, takesSlots } from "../run.ts";
 import { type EndedRun, flowControl } from "../../limits/flow/rpc.ts";
 import { toProblem } from "../../lib/problem.ts";
 import { storeOwnRuns, ownProject } from "../../traces/own-runs.ts";
@@ -22,6 +19,7 @@ import { logError } from "../../lib/log.ts";
 import type { RootFacts, TracedRunFacts, TraceEnd, Tracer } from "../../runtime/tracer.ts";
 import { derivedUsage } from "../../limits/prices/usage.ts";
 import { queueTaskEffects } from "./tasks.ts";
+import { type QueuedWebhook, queueWebhook, webhookDelivery, type WebhookInterrupts } from "./webhook.ts";
 
 // What other folders do when a task changes.
 
@@ -43,57 +41,6 @@ export interface TaskEffect {
  * least once for each change.
  */
 export type OnTask = (env: Env, effect: TaskEffect) => Promise<Delivery<InterruptsOfDelivery> | undefined>;
-
-// The webhook of a run.
-
-/** What the outbox keeps of a webhook while its run exists. */
-export interface QueuedWebhook {
-  run_id: string;
-  url: string;
-  /** The path of the project's `app` that is called in place of the address. */
-  path?: string;
-  /** The same at every attempt. Rows of earlier versions have none: each run has one webhook, so its id takes its place. */
-  delivery?: string;
-}
-
-/** The questions of a run that asks: as the payload has them, and what an answer of the receiver is for. */
-export interface WebhookInterrupts {
-  interrupts: Json[];
-  asked: InterruptsOfDelivery;
-}
-
-/** Queues the call of a run's webhook. Called inside the transaction that ends the run. */
-export function queueWebhook(context: ThreadContext, run: RunRecord, url: string): void {
-  const given: QueuedWebhook = { run_id: run.id, url, path: readOwnPath(run.request), delivery: crypto.randomUUID() };
-  // The same transaction deletes a run that is rolled back.
-  if (run.outcome.stopped !== "rollback") context.tables.outbox.add("webhook", JSON.stringify(given));
-  else context.tables.outbox.add(DELIVERY_KINDS.webhook as string, packDelivery(webhookDelivery(context, run, given)));
-}
-
-/** What the webhook of a run that has ended sends. */
-export function webhookDelivery(
-  { workspaceId, threadId, values }: ThreadContext,
-  run: RunRecord,
-  { url, path, delivery = run.id }: QueuedWebhook,
-  interrupts?: WebhookInterrupts,
-): Delivery<InterruptsOfDelivery> {
-  const { error, stopped, updated, values: refs } = run.outcome;
-  const head = JSON.stringify({
-    ...toWireRun(run, threadId),
-    workspace_id: workspaceId,
-    delivery_id: delivery,
-    run_started_at: new Date(run.due).toISOString(),
-    run_ended_at: new Date(updated).toISOString(),
-    ...(error && { error }),
-    ...(interrupts && { interrupts: interrupts.interrupts }),
-  });
-  // The state of a run that was rolled back is deleted with it.
-  const state = refs && stopped !== "rollback" ? values.flatAll(refs) : "{}";
-  const body = `${head.slice(0, -1)},"values":${state}}`;
-  const own = path === undefined ? undefined : { path, by: principalOfRun(run) };
-  const call = { url, own, delivery, headers: { "content-type": "application/json" }, body, stamp: "webhook_sent_at" };
-  return interrupts && interrupts.asked.links.length > 0 ? { ...call, asked: interrupts.asked } : call;
-}
 
 /**
  * Seconds before the next attempt, by how many have failed. After the last one the effect is given up and logged. A trace is not

@@ -12,6 +12,8 @@ import {
   readStrategy,
   takesSlots,
   transition,
+  orderRuns,
+  isInFlight,
 } from "../run.ts";
 import { type PriorAttempt, Emitter, readPriorAttempt } from "../log/emit.ts";
 import { logError } from "../../lib/log.ts";
@@ -38,7 +40,6 @@ import type { ThreadRecord } from "../record.ts";
 import type { RunRequest } from "../rpc.ts";
 import { isMigrated } from "../state/migrate.ts";
 import { hasNextStep, readWritten } from "../state/state.ts";
-import { orderRuns, isInFlight } from "./lists.ts";
 import { refusedError } from "../interrupts/resume.ts";
 import { joinTask, queueTaskBegin } from "./tasks.ts";
 import { removeRun } from "../state/prune.ts";

@@ -6,7 +6,6 @@ import {
   describeReached,
   type RunBudget,
   type BudgetSpending,
-  type BudgetUnit,
   formatDay,
   WARN_AT,
   type SpendReport,
@@ -14,12 +13,8 @@ import {
   type BudgetUsage,
   knownBudgets,
 } from "../../limits/budgets/rpc.ts";
-import type { Json } from "../../lib/json.ts";
-import { readOwnPath } from "../../deliveries/receiver.ts";
-import { principalOfRun } from "../../http/loopback.ts";
 import type { ThreadContext } from "../context.ts";
 import type { RunRecord } from "../run.ts";
-import { type Delivery, DELIVERY_KINDS, packDelivery } from "../../deliveries/send.ts";
 import type { LLMResult } from "@langchain/core/outputs";
 import { interruptFor } from "../interrupts/budget.ts";
 import { logError } from "../../lib/log.ts";
@@ -33,57 +28,9 @@ import { database } from "../../db/client.ts";
 import { deriveUuid } from "../../lib/uuid.ts";
 import type { ThreadRecord } from "../record.ts";
 import { type BudgetResponse, budgetResponses, resumesBudget } from "../interrupts/budget-resume.ts";
+import { buildWarning, queueWarning } from "./webhook.ts";
 
-// What the outbox does for budgets: the call at 80 %, and reports to the ledger that a run could not make.
-
-/** What the event and the webhook say. */
-interface Warning {
-  budget: string;
-  per: string;
-  key: string;
-  day?: string;
-  unit: BudgetUnit;
-  spent: number;
-  limit: number;
-  run_id: string;
-  thread_id: string;
-}
-
-export function buildWarning(
-  { threadId }: ThreadContext,
-  { id: run_id }: RunRecord,
-  {
-    budget: { id, per, key, unit },
-    spent,
-    limit,
-    day,
-  }: { budget: RunBudget; spent: number; limit: number; day?: string },
-): Warning {
-  return { budget: id, per, key, ...(day && { day }), unit, spent, limit, run_id, thread_id: threadId };
-}
-
-/** Queues the call of the budget's webhook, else of the run's. Called inside a transaction. */
-export function queueWarning(
-  { tables, workspaceId }: ThreadContext,
-  run: RunRecord,
-  { webhook }: RunBudget,
-  warning: Warning,
-): void {
-  const url = webhook ?? run.request.webhook;
-  if (url === undefined) return;
-  const delivery = crypto.randomUUID();
-  const path = webhook === undefined ? readOwnPath(run.request) : undefined;
-  const body: Json = { type: "budget.warning", delivery_id: delivery, workspace_id: workspaceId, ...warning };
-  const call: Delivery = {
-    url,
-    own: path === undefined ? undefined : { path, by: principalOfRun(run) },
-    delivery,
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(body),
-    stamp: "webhook_sent_at",
-  };
-  tables.outbox.add(DELIVERY_KINDS.webhook as string, packDelivery(call));
-}
+// Reports to the ledger that a run could not make, which the outbox carries out.
 
 /** What the ledger has not, by day. `today`: also of this day, so that it answers. */
 export function buildReports(
