@@ -32,7 +32,8 @@ import { activity } from "./threads/api/activity.ts";
 import { threads } from "./threads/api/routes.ts";
 import { statelessRuns, threadRuns } from "./threads/api/run-routes.ts";
 import { masking } from "./traces/masking/routes.ts";
-import { rootTraces, traces, unserved } from "./traces/routes.ts";
+import { rootTraces, traces } from "./traces/routes.ts";
+import { unservedRoutes } from "./traces/unserved.ts";
 import { ui } from "./protocols/ui/routes.ts";
 import { webhooks } from "./deliveries/routes.ts";
 import { deleteAssistantThreads } from "./threads/api/delete.ts";
@@ -97,9 +98,11 @@ export const MOUNTS: readonly Mount[] = [
   ["/", rules],
   ["/api/v1", rules],
   // The calls that are not served come before the routes that would take a part of such a path for an id.
-  ["/", unserved],
-  // Trace ingest shares two paths with stateless runs, and lets those through.
+  ["/", unservedRoutes],
+  // `/sessions`, `/runs`, `/feedback`, `/datasets` and the others of traces. Ingest shares two paths with stateless runs, and lets those
+  // through.
   ["/", rootTraces(deleteRulesOfProject)],
+  // Runs without a thread; traced runs are above.
   ["/runs", statelessRuns, "disable_runs"],
   ["/store", memory, "disable_store"],
   ["/mcp", mcp, "disable_mcp"],

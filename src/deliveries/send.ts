@@ -47,7 +47,7 @@ function hmac(secret: string, head: string, body: string): string {
 export const REQUEST_TIMEOUT_MS = 20_000;
 
 /** By kind of an effect that reads the thread when it is carried out: the kind of the call that it becomes. */
-export const DELIVERY_KINDS: Record<string, string> = { webhook: "webhook-call", "task-hook": "task-call" };
+export const PACKED_KINDS: Record<string, string> = { webhook: "webhook-call", "task-hook": "task-call" };
 
 /** `Asked`: the questions that the receiver may answer. The sender hands them back with the answer. */
 export interface Delivery<Asked = unknown> {

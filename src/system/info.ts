@@ -4,7 +4,31 @@ import * as v from "valibot";
 import { version } from "../../package.json";
 import { settings } from "../config.ts";
 import { AnyObject } from "../http/shapes.ts";
-import { INGEST_API_VERSION, INGEST_INFO } from "../traces/routes.ts";
+
+// The part of `/info` for the tracing SDKs: how to send runs to this server.
+
+const INGEST_INFO = {
+  git_sha: null,
+  license_expiration_time: null,
+  customer_info: null,
+  batch_ingest_config: {
+    use_multipart_endpoint: true,
+    scale_up_qsize_trigger: 1000,
+    scale_up_nthreads_limit: 16,
+    scale_down_nempty_trigger: 4,
+    /** Operations and decoded bytes of one request. */
+    size_limit: 100,
+    size_limit_bytes: 20_971_520,
+  },
+  instance_flags: {
+    gzip_body_enabled: true,
+    zstd_compression_enabled: true,
+    dataset_examples_multipart_enabled: true,
+  },
+} as const;
+
+/** The version whose calls the SDKs may make. They warn of an older one. */
+const INGEST_API_VERSION = "0.18.0";
 
 export { version as VERSION };
 

@@ -31,11 +31,14 @@ export interface RunRequest {
   run_id: string;
   /** Of a command that a client may repeat when it lost the answer: a run with the same one is not made twice at a time. */
   fingerprint?: string;
-  /** The interrupts that `command.resume` answers. When one of them is no longer pending: 409. */
-  answers?: string[];
+  /**
+   * The interrupts that this run must resume: 409 when one of them no longer waits. Links, webhooks and protocols set it; a run of the
+   * API says `strict_resume` instead.
+   */
+  must_resume?: string[];
   assistant_id: string;
   graph_id: string;
-  /** What the assistant contributes: merged under the thread's and the run's own. */
+  /** A snapshot of the assistant, taken by threads/api/request.ts: merged under the thread's and the run's own. */
   assistant: { config: Json; context: Json; metadata: Json };
   input?: unknown;
   command?: WireCommand | null;

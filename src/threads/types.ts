@@ -6,8 +6,7 @@ import type { Json } from "../lib/json.ts";
 import { isUuid, deriveUuid } from "../lib/uuid.ts";
 import { remoteProblem } from "../lib/problem.ts";
 
-/** Who answers a question, through what, and the links by which it can be answered. */
-/** Through what an answer came. */
+/** Through what a response came. */
 export type ResponseChannel = "api" | "console" | "link" | "webhook" | "mcp" | "a2a" | "agui" | "cron" | "run";
 
 /** Who makes a run that answers. */

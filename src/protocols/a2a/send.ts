@@ -119,7 +119,11 @@ async function buildRunRequest(call: A2aCall, sent: Send, { ref, known }: Target
   });
   // Another message may have answered since the task was read.
   const answers = findAnswered(given.command?.resume, waiting);
-  return { ...request, answers, task: { task_id: ref.runId, ...hooks(call, configuration.push, known?.view.hooks) } };
+  return {
+    ...request,
+    must_resume: answers,
+    task: { task_id: ref.runId, ...hooks(call, configuration.push, known?.view.hooks) },
+  };
 }
 
 /**
@@ -200,7 +204,7 @@ export async function start(call: A2aCall, sent: Send): Promise<Started> {
       return await startRun(call, target, request, created_at, events);
     } catch (error) {
       // The question has been answered in the meantime: the message is now the task's next message.
-      if (attempt === TRIES || request.answers === undefined || toProblem(error).status !== 409) throw error;
+      if (attempt === TRIES || request.must_resume === undefined || toProblem(error).status !== 409) throw error;
     }
   }
 }

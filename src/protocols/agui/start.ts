@@ -102,7 +102,7 @@ export async function planStart(by: ThreadCaller, assistantId: string, input: Ru
   const request = await runRequest({ ...by, configurable }, threadId, body, runId);
   const known = again?.kept ?? found?.values?.messages;
   const before = isMissing(input, known) ? known : undefined;
-  return { thread, threadId, request: { ...request, ...(answers && { answers }) }, before };
+  return { thread, threadId, request: { ...request, ...(answers && { must_resume: answers }) }, before };
 }
 
 /** The thread, if there is one. 404 when it is not one that the user sees. */

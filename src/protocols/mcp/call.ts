@@ -97,7 +97,7 @@ export async function continueCall(
   return wait(
     by,
     threadId,
-    { ...request, command: { resume }, answers: Object.keys(resume), actor: describeActor(by) },
+    { ...request, command: { resume }, must_resume: Object.keys(resume), actor: describeActor(by) },
     run,
   );
 }
@@ -120,7 +120,7 @@ export async function respondToInterrupt(
   return wait(
     by,
     threadId,
-    { ...request, command: { resume: { [id]: answer } }, answers: [id], actor: describeActor(by) },
+    { ...request, command: { resume: { [id]: answer } }, must_resume: [id], actor: describeActor(by) },
     run,
   );
 }

@@ -163,7 +163,7 @@ async function start(
   const { run, seq } = await by.thread.launch({
     ...request,
     fingerprint,
-    ...(answers.length > 0 && { answers }),
+    ...(answers.length > 0 && { must_resume: answers }),
   });
   return { run_id: run.run_id, meta: { thread_id: by.threadId, applied_through_seq: seq } };
 }

@@ -19,7 +19,7 @@ const CHANNEL_WORDS: Record<ResponseChannel, string> = {
 };
 
 /** The answer that a run gives. */
-export function toAcceptedResponse({ id, created, request }: RunRecord): AcceptedResponse {
+export function acceptedResponseOfRun({ id, created, request }: RunRecord): AcceptedResponse {
   const { via = "api", name } = request.actor ?? {};
   return { via, ...(name !== undefined && { name }), at: created, run_id: id };
 }
@@ -37,7 +37,7 @@ export function formatTime(at: number): string {
 }
 
 /** The answer that the question with this id has taken: the one of this turn, else the last one. */
-export function acceptedResponse(
+export function findAcceptedResponse(
   { tables }: ThreadContext,
   interruptId: string,
   turn?: number,
@@ -48,7 +48,7 @@ export function acceptedResponse(
 
 /** Who was first to answer one of these questions. */
 export function describeAccepted(context: ThreadContext, interruptIds: string[]): string | undefined {
-  const first = interruptIds.map((id) => acceptedResponse(context, id)).find((one) => one !== undefined);
+  const first = interruptIds.map((id) => findAcceptedResponse(context, id)).find((one) => one !== undefined);
   return first && describeResponse(first);
 }
 
@@ -57,15 +57,15 @@ export function recordResponses(context: ThreadContext, run: RunRecord): void {
   const { tables } = context;
   for (const id of run.outcome.answered ?? []) {
     // An attempt that stopped before its events were written begins again.
-    if (acceptedResponse(context, id)?.run_id === run.id) continue;
-    tables.responses.take(id, JSON.stringify(toAcceptedResponse(run)));
+    if (findAcceptedResponse(context, id)?.run_id === run.id) continue;
+    tables.responses.take(id, JSON.stringify(acceptedResponseOfRun(run)));
     tables.outbox.add("answered", JSON.stringify({ interrupt_id: id, run_id: run.id, actor: run.request.actor }));
   }
 }
 
 /** Those of these questions that the run was the last to answer wait again: their ids. Called inside a transaction. */
 export function undoResponses(context: ThreadContext, runId: string, interruptIds: string[]): string[] {
-  const undone = interruptIds.filter((id) => acceptedResponse(context, id)?.run_id === runId);
+  const undone = interruptIds.filter((id) => findAcceptedResponse(context, id)?.run_id === runId);
   for (const id of undone) context.tables.responses.undo(id);
   return undone;
 }

@@ -11,7 +11,7 @@ import type { Interrupt } from "../types.ts";
 const INTERRUPT_ID = /^[0-9a-f]{32}$/;
 
 /** The ids of the pending questions that a command answers: those that it names, or all when it names none. */
-export function listResumedInterrupts({ command, answers }: RunRequest, pending: string[]): string[] {
+export function listResumedInterrupts({ command, must_resume: answers }: RunRequest, pending: string[]): string[] {
   if (command?.resume === undefined) return [];
   const named = answers ?? interruptIdsIn(command.resume);
   return named.length > 0 ? pending.filter((id) => named.includes(id)) : pending;
@@ -23,7 +23,7 @@ export function listResumedInterrupts({ command, answers }: RunRequest, pending:
  * been replaced since it came.
  */
 export function checkStrictResume(
-  { strict_resume, command, answers }: RunRequest,
+  { strict_resume, command, must_resume: answers }: RunRequest,
   pending_ids: string[],
 ): ResumeRefusal | undefined {
   const resume = command?.resume;

@@ -6,7 +6,7 @@ import { ThreadContext } from "../context.ts";
 import { Sleepers } from "../log/sleepers.ts";
 import { readRecord } from "../record.ts";
 import { Runner } from "../runs/runner.ts";
-import { interruptsForWebhook, acceptWebhookResponse } from "../interrupts/links/webhook.ts";
+import { interruptsForWebhook, acceptWebhookResponse } from "../interrupts/links/webhook-responses.ts";
 import { removeThread } from "../search/store.ts";
 import { Tables } from "../store/tables.ts";
 import { TextVault } from "../store/long-text.ts";

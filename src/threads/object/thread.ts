@@ -1,5 +1,5 @@
 /** The Durable Object of one thread: its runs, checkpoints and event log. One writer, by construction. */
-import { acceptedResponse } from "../interrupts/responses.ts";
+import { findAcceptedResponse } from "../interrupts/responses.ts";
 import type * as types from "../types.ts";
 import {
   type InterruptLink,
@@ -7,7 +7,7 @@ import {
   type ResponseByLink,
   type LinkRpc,
   type NewLink,
-  type LinkState as Standing,
+  type LinkState,
   type ResponseChannel,
   parseObjectName,
   threadNotFound,
@@ -363,7 +363,7 @@ export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, Link
     return ownLink(context, runner.open, interruptId, via);
   }
 
-  async listLinks(interruptId: string): Promise<Standing[]> {
+  async listLinks(interruptId: string): Promise<LinkState[]> {
     const { context, runner } = this.#opened();
     return listLinks(context, runner.open, interruptId);
   }
@@ -372,7 +372,7 @@ export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, Link
     return removeLink(this.#opened().context, interruptId, linkId);
   }
 
-  async linkState(linkId: string): Promise<Standing | undefined> {
+  async linkState(linkId: string): Promise<LinkState | undefined> {
     const { context, runner } = this.#opened();
     return findLinkState(context, runner.open, linkId);
   }
@@ -380,7 +380,7 @@ export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, Link
   async respondByLink(
     linkId: string,
     given: ResponseByLink,
-  ): Promise<Standing | { state: "accepted"; run_id: string } | undefined> {
+  ): Promise<LinkState | { state: "accepted"; run_id: string } | undefined> {
     const { context, runner } = this.#opened();
     const accepted = { state: "accepted" as const, run_id: given.run_id };
     if (context.run(given.run_id)) return accepted;
@@ -401,7 +401,7 @@ export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, Link
 
   async acceptedResponses(interruptIds: string[]): Promise<Record<string, AcceptedResponse>> {
     const { context } = this.#opened();
-    const found = interruptIds.map((id) => [id, acceptedResponse(context, id)] as const);
+    const found = interruptIds.map((id) => [id, findAcceptedResponse(context, id)] as const);
     return Object.fromEntries(found.flatMap(([id, first]) => (first ? [[id, first] as const] : [])));
   }
 

@@ -1,6 +1,6 @@
 /** What a request for a run becomes: a new run in the queue and its thread's record, or the run that it repeats. */
 import { remoteProblem } from "../../lib/problem.ts";
-import { toAcceptedResponse, acceptedResponse, describeResponse } from "../interrupts/responses.ts";
+import { acceptedResponseOfRun, findAcceptedResponse, describeResponse } from "../interrupts/responses.ts";
 import { type AcceptedResponse, threadNotFound } from "../types.ts";
 import type { ThreadContext } from "../context.ts";
 import { namesLatest } from "../state/migrate.ts";
@@ -36,7 +36,7 @@ const REPEAT_MS = 10_000;
 export function repeatedRun(
   context: ThreadContext,
   open: readonly RunRecord[],
-  { answers = [], fingerprint }: RunRequest,
+  { must_resume: answers = [], fingerprint }: RunRequest,
 ): RunRecord | undefined {
   if (fingerprint === undefined) return undefined;
   if (answers.length > 0 && areWaiting(answers, context, open)) return undefined;
@@ -49,11 +49,14 @@ export function repeatedRun(
   return undefined;
 }
 
-/** An interrupt accepts one answer, the first. 409 for a request that answers another one: it says which was the first. */
-export function checkResponses(
+/**
+ * Throws 409 when an interrupt that the run must resume no longer waits, and says which response was accepted. A run of the API
+ * names no interrupt here: with `strict_resume` it fails when it begins (interrupts/resume.ts), else its response is not used.
+ */
+export function refuseLateResponses(
   context: ThreadContext,
   open: readonly RunRecord[],
-  { answers = [] }: Pick<RunRequest, "answers">,
+  { must_resume: answers = [] }: Pick<RunRequest, "must_resume">,
 ): void {
   if (areWaiting(answers, context, open)) return;
   const first = answers.map((id) => responseTo(context, open, id)).find((one) => one !== undefined);
@@ -68,7 +71,7 @@ export function responseTo(
   id: string,
 ): AcceptedResponse | undefined {
   const run = findRunThatResumes(context, open, id);
-  return run ? toAcceptedResponse(run) : acceptedResponse(context, id);
+  return run ? acceptedResponseOfRun(run) : findAcceptedResponse(context, id);
 }
 
 /** The open run that answers the pending interrupt. */

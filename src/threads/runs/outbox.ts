@@ -1,7 +1,7 @@
 /** Carries out the side effects that the transactions of a thread have queued, each at least once. */
 import {
   type Delivery,
-  DELIVERY_KINDS,
+  PACKED_KINDS,
   packDelivery,
   sendOrDropDelivery,
   unpackDelivery,
@@ -109,7 +109,7 @@ export class Outbox {
       const { id, kind } = row;
       const call = await this.#callOf(row);
       if (!tables.outbox.holds(row)) continue;
-      if (call) tables.transaction(() => tables.outbox.replace(id, DELIVERY_KINDS[kind] as string, packDelivery(call)));
+      if (call) tables.transaction(() => tables.outbox.replace(id, PACKED_KINDS[kind] as string, packDelivery(call)));
       else tables.outbox.remove(id);
     }
   }
@@ -117,7 +117,7 @@ export class Outbox {
   #unsealed(runId?: string): OutboxRow | undefined {
     const belongsToRun = ({ body }: OutboxRow) =>
       runId === undefined || (JSON.parse(body) as QueuedWebhook).run_id === runId;
-    return this.context.tables.outbox.find(Object.keys(DELIVERY_KINDS), belongsToRun);
+    return this.context.tables.outbox.find(Object.keys(PACKED_KINDS), belongsToRun);
   }
 
   async #inTurn(lane: Lane): Promise<void> {

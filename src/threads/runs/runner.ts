@@ -29,7 +29,7 @@ import type { ThreadContext } from "../context.ts";
 import {
   checkContinuation,
   forkedFrom,
-  checkResponses,
+  refuseLateResponses,
   chooseWrite,
   newRun,
   repeatedRun,
@@ -155,7 +155,7 @@ export class Runner {
   create(request: RunRequest, isRead = false): RunRecord {
     const known = this.context.run(request.run_id) ?? repeatedRun(this.context, this.open, request);
     if (known) return known;
-    if (!request.strict_resume) checkResponses(this.context, this.open, request);
+    if (!request.strict_resume) refuseLateResponses(this.context, this.open, request);
     const strategy = readStrategy(request);
     const record = threadFor(this.context, request);
     if (strategy === "reject" && this.open.length > 0) throw busy();

@@ -2,7 +2,7 @@
  * What the webhooks of a run say: the run when it has ended, and a warning when 80 % of a budget are spent. The outbox sends them
  * (outbox.ts); deliveries/send.ts signs them.
  */
-import { type Delivery, DELIVERY_KINDS, packDelivery } from "../../deliveries/send.ts";
+import { type Delivery, PACKED_KINDS, packDelivery } from "../../deliveries/send.ts";
 import { readOwnPath } from "../../deliveries/receiver.ts";
 import { principalOfRun } from "../../http/loopback.ts";
 import type { Json } from "../../lib/json.ts";
@@ -32,7 +32,7 @@ export function queueWebhook(context: ThreadContext, run: RunRecord, url: string
   const given: QueuedWebhook = { run_id: run.id, url, path: readOwnPath(run.request), delivery: crypto.randomUUID() };
   // The same transaction deletes a run that is rolled back.
   if (run.outcome.stopped !== "rollback") context.tables.outbox.add("webhook", JSON.stringify(given));
-  else context.tables.outbox.add(DELIVERY_KINDS.webhook as string, packDelivery(webhookDelivery(context, run, given)));
+  else context.tables.outbox.add(PACKED_KINDS.webhook as string, packDelivery(webhookDelivery(context, run, given)));
 }
 
 /** What the webhook of a run that has ended sends. */
@@ -106,5 +106,5 @@ export function queueWarning(
     body: JSON.stringify(body),
     stamp: "webhook_sent_at",
   };
-  tables.outbox.add(DELIVERY_KINDS.webhook as string, packDelivery(call));
+  tables.outbox.add(PACKED_KINDS.webhook as string, packDelivery(call));
 }

@@ -34,7 +34,7 @@ import { listThreads, TracedThread } from "./threads.ts";
 const doc = createDoc("Traces");
 
 const next_cursor = v.nullable(v.string());
-const RunPage = v.object({ items: v.array(SelectedRun), next_cursor, has_more: v.boolean() });
+const RunPageV2 = v.object({ items: v.array(SelectedRun), next_cursor, has_more: v.boolean() });
 const Trace = v.object({
   root_run: SelectedRun,
   trace_aggregates: v.object({ total_tokens: Count, total_cost: v.number(), first_token_time: v.optional(Time) }),
@@ -46,7 +46,7 @@ const TurnPage = v.object({ items: v.array(SelectedRun), next_cursor });
 type Query = v.InferOutput<typeof QueryV2>;
 
 export const runQueriesV2 = new Hono<App>()
-  .post("/runs/query", doc("Find runs", { 200: eitherBody(json(RunPage), EVENTS[200]) }), body(QueryV2), async (c) =>
+  .post("/runs/query", doc("Find runs", { 200: eitherBody(json(RunPageV2), EVENTS[200]) }), body(QueryV2), async (c) =>
     pageResponse(c, await readPage(c, c.req.valid("json"), {})),
   )
   .post(

@@ -49,7 +49,7 @@ export const QueryV1 = choosing({
 });
 
 /** `sort_by`: the order of the runs; `order` is its direction. */
-export const FindRuns = choosing({
+export const FindRunsBody = choosing({
   ...QueryV1.entries,
   sort_by: optional(v.picklist(["start_time", ...RANKED])),
 });

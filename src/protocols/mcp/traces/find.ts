@@ -112,7 +112,7 @@ interface Project {
   last_run_start_time: string | null;
 }
 
-export const listProjects = defineTool({
+export const listProjectsTool = defineTool({
   name: "list_projects",
   title: "List projects",
   description: "Lists the projects that hold traces, the newest first. Experiments are listed by list_experiments.",

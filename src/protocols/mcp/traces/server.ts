@@ -7,14 +7,14 @@ import { may } from "../../../http/principal.ts";
 import { VERSION } from "../../../system/info.ts";
 import { connectApi } from "./api.ts";
 import { compareRuns } from "./compare.ts";
-import { listDatasets, findTraces, listProjects } from "./find.ts";
+import { listDatasets, findTraces, listProjectsTool } from "./find.ts";
 import { addExample, listExperiments, readExperiment } from "./experiments.ts";
 import { rerunFromCheckpoint, readThread } from "./thread.ts";
 import { readRun, readTrace } from "./trace.ts";
 import type { TraceTool } from "./tool.ts";
 
 const TOOLS: TraceTool[] = [
-  listProjects,
+  listProjectsTool,
   findTraces,
   readTrace,
   readRun,

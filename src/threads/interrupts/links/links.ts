@@ -3,12 +3,12 @@ import { budgetInterrupt } from "../budget.ts";
 import { remoteProblem } from "../../../lib/problem.ts";
 import { deriveUuid } from "../../../lib/uuid.ts";
 import { runOfInterrupt } from "../resume.ts";
-import { toAcceptedResponse, acceptedResponse } from "../responses.ts";
+import { acceptedResponseOfRun, findAcceptedResponse } from "../responses.ts";
 import {
   type Actor,
   type InterruptLink,
   type NewLink,
-  type LinkState as Standing,
+  type LinkState,
   type ResponseChannel,
   threadNotFound,
   type Interrupt,
@@ -18,7 +18,7 @@ import type { ThreadContext } from "../../context.ts";
 import { pendingInterrupts } from "../../record.ts";
 import type { RunRequest } from "../../rpc.ts";
 import type { RunRecord } from "../../run.ts";
-import { checkResponses, findRunThatResumes } from "../../runs/insert.ts";
+import { refuseLateResponses, findRunThatResumes } from "../../runs/insert.ts";
 import * as v from "valibot";
 import { sealText, type SealKeys, unseal } from "../../../lib/crypto.ts";
 import { forEach } from "../../limits.ts";
@@ -29,19 +29,19 @@ export const MAX_LINKS = 100;
 /** How long a link of the server's own is valid, milliseconds. */
 const OWN_MS = 7 * 24 * 3_600_000;
 
-type Open = readonly RunRecord[];
+type OpenRuns = readonly RunRecord[];
 
 /** Makes a link, or finds the one that the same call has made. */
-export function makeLink(context: ThreadContext, open: Open, given: NewLink): InterruptLink {
+export function makeLink(context: ThreadContext, open: OpenRuns, given: NewLink): InterruptLink {
   const { record, tables } = context;
   if (!record || record.temporary) throw threadNotFound(context.threadId);
   const known = readLink(context, given.link_id);
   if (known) return known;
   const { interrupt_id } = given;
-  const taken = acceptedResponse(context, interrupt_id) ?? findRunThatResumes(context, open, interrupt_id);
+  const taken = findAcceptedResponse(context, interrupt_id) ?? findRunThatResumes(context, open, interrupt_id);
   if (!taken && !pendingInterrupts(record).includes(interrupt_id))
     throw remoteProblem(404, "No interrupt with this id waits for an answer.");
-  checkResponses(context, open, { answers: [interrupt_id] });
+  refuseLateResponses(context, open, { must_resume: [interrupt_id] });
   const fault = findLinkFault(context, interrupt_id);
   if (fault) throw remoteProblem(409, fault);
   const links = validLinks(context);
@@ -54,7 +54,7 @@ export function makeLink(context: ThreadContext, open: Open, given: NewLink): In
 /** The server's own link for the question; see `LinkRpc`. Its id is derived, so that all deliveries and readers share it. */
 export function ownLink(
   context: ThreadContext,
-  open: Open,
+  open: OpenRuns,
   id: string,
   via: ResponseChannel,
 ): InterruptLink | undefined {
@@ -77,7 +77,7 @@ export function ownLink(
   return link;
 }
 
-export function listLinks(context: ThreadContext, open: Open, interruptId: string): Standing[] {
+export function listLinks(context: ThreadContext, open: OpenRuns, interruptId: string): LinkState[] {
   if (!context.record || context.record.temporary) throw threadNotFound(context.threadId);
   return validLinks(context)
     .filter((link) => link.interrupt_id === interruptId)
@@ -93,18 +93,18 @@ export function removeLink(context: ThreadContext, interruptId: string, linkId: 
 }
 
 /** Where the question of a link stands; undefined when there is no such link, or it has expired. */
-export function findLinkState(context: ThreadContext, open: Open, linkId: string): Standing | undefined {
+export function findLinkState(context: ThreadContext, open: OpenRuns, linkId: string): LinkState | undefined {
   const { record } = context;
   const link = record && !record.temporary ? readLink(context, linkId) : undefined;
   return link && link.expires > Date.now() ? linkStateOf(context, open, link) : undefined;
 }
 
-function linkStateOf(context: ThreadContext, open: Open, link: InterruptLink): Standing {
+function linkStateOf(context: ThreadContext, open: OpenRuns, link: InterruptLink): LinkState {
   const { record, tables } = context;
   const { interrupt_id, turn } = link;
   const isOfTurn = tables.responses.turn(interrupt_id) === turn;
   const resuming = isOfTurn ? findRunThatResumes(context, open, interrupt_id) : undefined;
-  const first = resuming ? toAcceptedResponse(resuming) : acceptedResponse(context, interrupt_id, turn);
+  const first = resuming ? acceptedResponseOfRun(resuming) : findAcceptedResponse(context, interrupt_id, turn);
   if (first) return { state: "answered", link, first };
   const interrupt = isOfTurn ? findInterrupt(context, interrupt_id) : undefined;
   if (!interrupt) return { state: "gone", link };
@@ -129,7 +129,7 @@ export function requestToResume(
     ...own,
     run_id,
     command: { resume },
-    answers: ids,
+    must_resume: ids,
     actor,
     multitask_strategy: "enqueue",
     if_not_exists: "reject",

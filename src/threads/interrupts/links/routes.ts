@@ -75,7 +75,7 @@ export async function respondBy(
   answer: unknown,
 ): Promise<{ run_id: string } | { first: AcceptedResponse } | { fault: string }> {
   if (nestsDeeper(answer)) return { fault: `The answer nests deeper than ${NESTING} levels.` };
-  const fault = checkResponse(value, link.answers, answer);
+  const fault = faultOfResponse(value, link.answers, answer);
   if (fault) return { fault };
   const actor = {
     kind: "link",
@@ -93,7 +93,7 @@ export async function respondBy(
   throw interruptGone();
 }
 
-function checkResponse(value: unknown, only: unknown[] | undefined, answer: unknown): string | undefined {
+function faultOfResponse(value: unknown, only: unknown[] | undefined, answer: unknown): string | undefined {
   const actions = actionsIn(value);
   if (actions) return faultOfDecisions(actions, only, answer);
   if (answer === undefined) return "Give the answer as answer.";
@@ -117,7 +117,7 @@ export const interruptLinks = new Hono<App>()
       const { thread_id, interrupt_id } = c.req.valid("param");
       const { expires_in, name, answers } = c.req.valid("json");
       const { workspaceId, kind, credentialId } = c.get("principal");
-      if (answers) await checkAcceptedResponses(c, thread_id, interrupt_id, answers);
+      if (answers) await checkAllowedResponses(c, thread_id, interrupt_id, answers);
       const link = await openThread(c, thread_id).makeLink({
         link_id: idempotentId(c),
         interrupt_id,
@@ -162,12 +162,7 @@ export const interruptLinks = new Hono<App>()
   );
 
 /** 422 when the link would accept a decision that no action allows. A question that does not wait is refused later. */
-async function checkAcceptedResponses(
-  c: Context<App>,
-  threadId: string,
-  id: string,
-  answers: unknown[],
-): Promise<void> {
+async function checkAllowedResponses(c: Context<App>, threadId: string, id: string, answers: unknown[]): Promise<void> {
   const interrupts = Object.values((await openThread(c, threadId).get(0))?.interrupts ?? {}).flat();
   const actions = actionsIn(interrupts.find((one) => one.id === id)?.value);
   const refusing = actions?.find(({ allowed }) => limitDecisions(allowed, answers).length === 0);

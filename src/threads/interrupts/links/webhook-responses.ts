@@ -62,7 +62,7 @@ export async function acceptWebhookResponse(
     // A question may have been answered in between. From here on nothing waits.
     const left = read();
     if (!left) return ignore("answers no question that waits");
-    runner.create({ ...request, command: { resume: left }, answers: Object.keys(left) });
+    runner.create({ ...request, command: { resume: left }, must_resume: Object.keys(left) });
   } catch (error) {
     ignore(String(error));
   }

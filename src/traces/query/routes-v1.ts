@@ -25,7 +25,7 @@ import {
   rankOverPartitions,
 } from "./find.ts";
 import { messagesOfRun } from "./messages.ts";
-import { FindRuns, GroupRuns, QueryV1, ReadV1, RunId, SeriesQuery } from "./schema.ts";
+import { FindRunsBody, GroupRuns, QueryV1, ReadV1, RunId, SeriesQuery } from "./schema.ts";
 import { runSeries, RunSeries, projectStats, RunStats } from "./stats.ts";
 import { listThreads, TracedThread } from "./threads.ts";
 
@@ -58,8 +58,8 @@ const MAX_BUCKETS = 744;
 
 type Query = v.InferOutput<typeof QueryV1>;
 
-export const runQueries = new Hono<App>()
-  .post("/runs/query", doc("Find runs by project, time, filter", FoundRuns), body(FindRuns), async (c) => {
+export const runQueriesV1 = new Hono<App>()
+  .post("/runs/query", doc("Find runs by project, time, filter", FoundRuns), body(FindRunsBody), async (c) => {
     const wanted = c.req.valid("json");
     requireScope(wanted);
     const { limit = MAX_LIMIT, order = "desc", cursor, sort_by: by = "start_time" } = wanted;
