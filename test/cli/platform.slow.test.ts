@@ -7,7 +7,7 @@ import { build } from "../../src/cli/build.ts";
 import { localConfig, stateFolder } from "../../src/cli/dev/config.ts";
 import { WRANGLER_CLI as WRANGLER, wranglerEnv } from "../../src/cli/wrangler.ts";
 import { localEnvironment, findProject } from "../../src/cli/project/project.ts";
-import { spawnServer } from "../bench/servers/server.ts";
+import { spawnServer } from "../../tools/bench/servers/server.ts";
 import { Bucket, localR2 } from "../support/object-stores.ts";
 import { answering, newProject, type RunningDev, startDev, type TestProject } from "../support/project.ts";
 

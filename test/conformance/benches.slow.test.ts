@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { buildPackage } from "../../scripts/build-package.ts";
-import { NAMES, type Options, readBench } from "../bench/bench.ts";
-import { stopShared } from "../bench/servers/plain.ts";
+import { NAMES, type Options, readBench } from "../../tools/bench/bench.ts";
+import { stopShared } from "../../tools/bench/servers/plain.ts";
 import { SOAK } from "../support/thorough.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");

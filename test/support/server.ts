@@ -107,12 +107,12 @@ export function withOtherNames(prefix: string): string {
 
 /** The configuration of this Worker with what only benches need (bench-worker.ts), and without the limits' cost. */
 export function withBenchRoutes(): string {
-  return writeMinifiedConfig("test/support/bench-worker.ts", "bench");
+  return writeMinifiedConfig("tools/bench/workers/bench-worker.ts", "bench");
 }
 
 /** The configuration of this Worker counting what the platform bills (counting-worker.ts). */
 export function withCounts(): string {
-  return writeMinifiedConfig("test/support/counting-worker.ts", "counting");
+  return writeMinifiedConfig("tools/bench/workers/counting-worker.ts", "counting");
 }
 
 /** The configuration of this Worker as it is deployed, for figures. */
