@@ -1,4 +1,4 @@
-/** The way of docs/first-minutes.md: its steps, and its messages as the programs print them. The tests follow each other. */
+/** The steps of docs/quick-start.md, and its messages as the programs print them. The tests follow each other. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { createServer } from "node:net";
@@ -14,7 +14,7 @@ import { deployedWorkers } from "./support/deployed.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const CREATE = join(ROOT, "packages", "create-weir");
-const PAGE = readFileSync(join(ROOT, "docs", "first-minutes.md"), "utf8");
+const PAGE = readFileSync(join(ROOT, "docs", "quick-start.md"), "utf8");
 const blocks = (kind: string) =>
   [...PAGE.matchAll(new RegExp(`^\`\`\`${kind}\n([^]*?)^\`\`\`$`, "gm"))].map(([, text = ""]) => text);
 /** The graph that a reader adds. */

@@ -1,6 +1,6 @@
 /**
  * `npm run check:history -- --url URL`: concurrent clients work on shared threads of an Agent Server, and what they saw is
- * checked against rules (docs/history-checker.md). Exit codes: 0 without violations, 1 with some, 2 for wrong arguments.
+ * checked against rules (README.md). Exit codes: 0 without violations, 1 with some, 2 for wrong arguments.
  */
 import { detectFeatures, runRound, findViolations } from "./check.ts";
 import { readOptions, USAGE } from "./options.ts";

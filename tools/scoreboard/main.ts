@@ -168,7 +168,8 @@ const rows = ENTRIES.map((entry) => formatRow(entry, all));
 const page = `# Scoreboard
 
 Public clients and suites, unmodified, against this server. \`npm run scoreboard\` runs their tests and writes this page from the reports;
-\`npm run test:all\` runs the same tests.
+\`npm run test:all\` runs the same tests. Each method of the LangGraph SDK has a test in
+[test/conformance](../test/conformance).
 
 | Client or suite | Version | Cases | Passed | Failed | Remarks |
 |---|---|---|---|---|---|

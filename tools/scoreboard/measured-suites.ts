@@ -1,5 +1,5 @@
 /**
- * Suites whose sources are in no package: they were run by hand, unmodified, at the commit that is named. `npm run scoreboard`
+ * Suites whose sources are in no package: they run by hand, unmodified, at the commit that is named. `npm run scoreboard`
  * writes them below the table of its own runs.
  */
 interface Measured {
@@ -68,7 +68,7 @@ const SUITES: Measured[] = [
       "agentic_chat, second turn: the scripted model gives each answer the same id, so that the second replaces the first",
     ],
     remarks:
-      "With @copilotkit/sdk-js 1.69.0, because the registry has no 1.57.1. Left out: agentic_chat_reasoning, which needs models of three providers. The client refuses a resume in `forwardedProps` itself.",
+      "With @copilotkit/sdk-js 1.69.0, because 1.57.1 is not published. Left out: agentic_chat_reasoning, which needs models of three providers. The client refuses a resume in `forwardedProps` itself.",
   },
   {
     suite: "A2A TCK 0.3, mandatory",
@@ -133,7 +133,7 @@ export function renderSection(): string {
   });
   return `## Suites run by hand
 
-Their sources are in no package that is installed here. They were run on 25 November 2026.
+Their sources are in no package that is installed here. Each runs unmodified, at the commit that is named.
 
 | Suite | Source | Passed | What fails or is left out, and why |
 |---|---|---|---|
