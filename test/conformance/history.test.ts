@@ -1,4 +1,4 @@
-/** The history checker (test/history) against the demo graphs: it finds no violation, and detects a server with faults. */
+/** The history checker (tools/history) against the demo graphs: it finds no violation, and detects a server with faults. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { detectFeatures, runRound, findViolations } from "../../tools/history/check.ts";
 import { type Options, readOptions } from "../../tools/history/options.ts";
