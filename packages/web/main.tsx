@@ -5,10 +5,10 @@ import "./style/base.css";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { isKnown } from "./api/queries.ts";
-import { App } from "./frame/App.tsx";
-import { loadCodeAt } from "./frame/code.ts";
-import { requestOnNavigation } from "./frame/first.ts";
-import { isWarmingUp, warmUp } from "./frame/warm.ts";
+import { App } from "./app/App.tsx";
+import { loadCodeAt } from "./app/code.ts";
+import { requestOnNavigation } from "./app/first.ts";
+import { isWarmingUp, warmUp } from "./app/warm.ts";
 
 /** Milliseconds in which the page is loaded again once at most. */
 const RELOAD = 60_000;

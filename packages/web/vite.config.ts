@@ -22,23 +22,23 @@ const GROUPS = [
   // What sends the first requests, without React.
   {
     name: "first",
-    test: /packages\/web\/(start|frame\/(first|code)|api\/(ahead|http|oauth|server|session|requests)|page\/presets|trace\/(request|facets))\.ts$/,
+    test: /packages\/web\/(start|app\/(first|code)|api\/(ahead|http|oauth|server|session|requests)|resources\/presets|traces\/runs\/(request|facets))\.ts$/,
   },
   {
     name: "react",
     test: /node_modules\/(react|react-dom|scheduler|use-sync-external-store|@tanstack\/(query-core|react-query)|wouter)\//,
   },
   // The table has a virtual list, and not every view has a table.
-  { name: "table", test: /node_modules\/@tanstack\/|packages\/web\/page\/Table/ },
+  { name: "table", test: /node_modules\/@tanstack\/|packages\/web\/ui\/Table/ },
   {
     name: "controls",
-    test: /packages\/web\/((ui|page)\/(?!(Modal|ModalForm|Confirm|ConfirmDelete|no-scroll-lock|dialog|modal|menu)\b)|api|feedback|collect\/AddTo\.|trace|playground|chat\/(Empty|row|pick|assistant|attach|connection\.))|node_modules\/lucide-react\//,
+    test: /packages\/web\/(ui\/(?!(Modal|no-scroll-lock|dialog|modal|menu|shares|days)\b)|resources\/(Back|FilterFault|Page|RangePicker|State|action|page|presets|range|states?|TimesDialog)\.|app\/(view-props|title|Mark)|api|traces\/(?!collect)|traces\/collect\/AddTo\.|console\/playground\/handover|chat\/(Notice|thread-row|header\/(pick|assistant)|composer\/attach|session\/connection)\.)|node_modules\/lucide-react\//,
     minShareCount: 2,
   },
   // Menus, popovers and dialogs: no view needs them before a press.
   {
     name: "overlays",
-    test: /node_modules\/(@radix-ui|@floating-ui|radix-ui|aria-hidden)\/|packages\/web\/(ui|page)\//,
+    test: /node_modules\/(@radix-ui|@floating-ui|radix-ui|aria-hidden)\/|packages\/web\/(ui\/(?!shares|days)|resources\/(Confirm|ModalForm))/,
     minShareCount: 2,
   },
 ];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { decisionsIn, parseQuestion } from "../../packages/web/chat/decisions.ts";
+import { decisionsIn, parseQuestion } from "../../packages/web/chat/turn/decisions.ts";
 import { fieldOfSchema, fieldOfValue, fromText, toText } from "../../packages/web/ui/fields.ts";
 
 describe("what a waiting run asks", () => {

@@ -10,7 +10,7 @@ import {
   parsePlace,
   previewValue,
 } from "../../packages/web/console/store/path.ts";
-import { untilText } from "../../packages/web/console/when.ts";
+import { untilText } from "../../packages/web/ui/days.ts";
 
 const NOW = Date.parse("2026-11-20T10:00:00Z");
 

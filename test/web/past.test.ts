@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { decidedBy, saidBy } from "../../packages/web/chat/past.ts";
+import { decidedBy, saidBy } from "../../packages/web/chat/turn/past.ts";
 
 const call = (name: string) => ({ id: name, name, args: {} });
 const asked = [{ id: "a1", type: "ai", content: "", tool_calls: [call("send_email"), call("delete")] }];

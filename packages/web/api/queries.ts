@@ -7,7 +7,7 @@ import {
   useQueries,
   useQuery,
 } from "@tanstack/react-query";
-import { joined, type Step } from "./steps.ts";
+import { joined, type Step } from "./checkpoints.ts";
 import { ApiError, call, callFor, none } from "./http.ts";
 import { assistantsRequest, infoRequest, newestRunsRequest, THREADS_PAGE, threadsRequest } from "./requests.ts";
 import type { Assistant, AssistantSchemas, HistoryStep, Run, ThreadRow, ThreadState } from "./types.ts";

@@ -7,15 +7,15 @@ import { listedThread, useAssistants, useRuns, useThreads } from "../api/queries
 import { threadRequest } from "../api/requests.ts";
 import { openState } from "../api/state.ts";
 import type { Assistant, ThreadRow } from "../api/types.ts";
-import type { ViewProps } from "../page/frame.ts";
+import type { ViewProps } from "../app/view-props.ts";
 import { Button } from "../ui/Button.tsx";
-import { chooseAssistant, useChosen, useOwnAssistant } from "./assistant.ts";
-import { forgetConnection } from "./connection.ts";
+import { chooseAssistant, useChosen, useOwnAssistant } from "./header/assistant.ts";
+import { forgetConnection } from "./session/connection.ts";
 import { Conversation } from "./Conversation.tsx";
-import { LoadFailed, LoadingTurns, Notice } from "./Empty.tsx";
-import { Bare, Header } from "./Header.tsx";
-import { assistantForNew, hasAssistant } from "./pick.ts";
-import { threadTitle } from "./row.ts";
+import { LoadFailed, LoadingTurns, Notice } from "./Notice.tsx";
+import { Bare, Header } from "./header/Header.tsx";
+import { assistantForNew, hasAssistant } from "./header/pick.ts";
+import { threadTitle } from "./thread-row.ts";
 
 const NO_RUNS = { open: false, newest: undefined };
 

@@ -1,14 +1,14 @@
 /** The channels of an alert, and what a test of each has shown. */
 import { useState } from "react";
 import { useMay } from "../../api/me.ts";
-import { State } from "../../page/State.tsx";
-import { type Column, Table } from "../../page/Table.tsx";
-import { useAction } from "../../ui/action.ts";
+import { State } from "../../resources/State.tsx";
+import { type Column, Table } from "../../ui/Table.tsx";
+import { useAction } from "../../resources/action.ts";
 import { Button } from "../../ui/Button.tsx";
-import { Section } from "../Section.tsx";
-import work from "../work.module.css";
+import { Section } from "../../resources/Section.tsx";
+import work from "../../resources/work.module.css";
 import { type Alert, type Channel, testAlert, type Tested } from "./queries.ts";
-import { CHANNELS } from "./words.ts";
+import { CHANNELS } from "./labels.ts";
 
 interface Row {
   number: number;

@@ -1,11 +1,11 @@
 /** The channels of an alert: webhooks, Slack, and e-mail by a provider. */
 import { Button } from "../../ui/Button.tsx";
-import { Box } from "../Box.tsx";
-import { Input, Select, TextArea } from "../Form.tsx";
-import parts from "../parts.module.css";
+import { Box } from "../../resources/Box.tsx";
+import { Input, Select, TextArea } from "../../resources/Form.tsx";
+import parts from "../../resources/parts.module.css";
 import { type ChannelDraft, newChannel } from "./draft.ts";
 import type { Channel, Provider } from "./queries.ts";
-import { CHANNELS } from "./words.ts";
+import { CHANNELS } from "./labels.ts";
 
 /** A limit of the API. */
 const MOST = 10;

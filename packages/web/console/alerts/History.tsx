@@ -1,14 +1,14 @@
 /** The changes of an alert, and whether its channels were notified of each. */
-import { State } from "../../page/State.tsx";
-import { Loaded } from "../../page/states.tsx";
-import { type Column, Table } from "../../page/Table.tsx";
-import { Time } from "../../page/Time.tsx";
+import { State } from "../../resources/State.tsx";
+import { Loaded } from "../../resources/states.tsx";
+import { type Column, Table } from "../../ui/Table.tsx";
+import { Time } from "../../ui/Time.tsx";
 import { Button } from "../../ui/Button.tsx";
 import { firstLine, quantityText } from "../../ui/format.ts";
-import { Section } from "../Section.tsx";
-import work from "../work.module.css";
+import { Section } from "../../resources/Section.tsx";
+import work from "../../resources/work.module.css";
 import { type Alert, type Change, useHistory } from "./queries.ts";
-import { figureText, type Metric, stateLook } from "./words.ts";
+import { figureText, type Metric, stateLook } from "./labels.ts";
 
 export function History({ alert }: { alert: Alert }) {
   const history = useHistory(alert);

@@ -2,17 +2,17 @@ import { Link, useLocation } from "wouter";
 import { formatCurl } from "../../api/curl.ts";
 import { useMay } from "../../api/me.ts";
 import { type Project, useProjects } from "../../api/projects.ts";
-import { Page } from "../../page/Page.tsx";
-import { State } from "../../page/State.tsx";
-import { Command, Empty, Loaded } from "../../page/states.tsx";
-import { type Column, Table } from "../../page/Table.tsx";
-import { Time } from "../../page/Time.tsx";
+import { Page } from "../../resources/Page.tsx";
+import { State } from "../../resources/State.tsx";
+import { Command, Empty, Loaded } from "../../resources/states.tsx";
+import { type Column, Table } from "../../ui/Table.tsx";
+import { Time } from "../../ui/Time.tsx";
 import controls from "../../ui/controls.module.css";
-import { Examples } from "../Examples.tsx";
-import work from "../work.module.css";
+import { Examples } from "../../resources/Examples.tsx";
+import work from "../../resources/work.module.css";
 import { EXAMPLES } from "./draft.ts";
 import { type Alert, useAlerts } from "./queries.ts";
-import { CHANNELS, conditionText, figureText, standing, windowText } from "./words.ts";
+import { CHANNELS, conditionText, figureText, standing, windowText } from "./labels.ts";
 
 const CREATE = formatCurl(
   "/api/v1/alerts",

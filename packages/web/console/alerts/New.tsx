@@ -1,9 +1,9 @@
 import { useLocation, useSearch } from "wouter";
 import { useProjects } from "../../api/projects.ts";
-import { Back } from "../../page/Back.tsx";
-import { Page } from "../../page/Page.tsx";
-import { Loaded } from "../../page/states.tsx";
-import { AlertForm } from "./AlertForm.tsx";
+import { Back } from "../../resources/Back.tsx";
+import { Page } from "../../resources/Page.tsx";
+import { Loaded } from "../../resources/states.tsx";
+import { AlertForm } from "./form.tsx";
 import { newDraft, toBody } from "./draft.ts";
 import { saveAlert } from "./queries.ts";
 

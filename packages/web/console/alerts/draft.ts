@@ -1,7 +1,7 @@
 /** An alert as the form holds it, and the body that the API takes. */
-import { readPairs, writePairs } from "../pairs.ts";
+import { readPairs, writePairs } from "../../resources/pairs.ts";
 import type { Alert, Channel, Provider } from "./queries.ts";
-import type { Metric, Operator } from "./words.ts";
+import type { Metric, Operator } from "./labels.ts";
 
 export interface ChannelDraft {
   /** For React. */

@@ -2,7 +2,7 @@
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { call } from "../../api/http.ts";
 import { queryClient } from "../../api/queries.ts";
-import type { Metric, Operator, State } from "./words.ts";
+import type { Metric, Operator, State } from "./labels.ts";
 
 export type Channel =
   | { type: "webhook"; url: string; headers?: Record<string, string> }

@@ -1,5 +1,5 @@
 /** Assistants: graphs with a configuration and versions of it. The list, one of them, and the form of a new one. */
-import type { ViewProps } from "../../page/frame.ts";
+import type { ViewProps } from "../../app/view-props.ts";
 import { Assistant } from "./Assistant.tsx";
 import { List } from "./List.tsx";
 import { New } from "./New.tsx";

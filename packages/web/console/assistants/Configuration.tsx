@@ -1,8 +1,8 @@
 /** The configuration of an assistant as a form. Saving makes a new version, which is the active one. */
 import { useState } from "react";
-import { Loaded } from "../../page/states.tsx";
+import { Loaded } from "../../resources/states.tsx";
 import { toBody, toDraft, listFields } from "./draft.ts";
-import { Form } from "./Form.tsx";
+import { Form } from "./form.tsx";
 import { type AssistantRow, type Schemas, updateAssistant, useAllSchemas } from "./queries.ts";
 
 export function Configuration({ assistant }: { assistant: AssistantRow }) {

@@ -6,11 +6,11 @@ import { formatCurl } from "../../api/curl.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import { useLater } from "../../ui/later.ts";
-import { Page } from "../../page/Page.tsx";
-import { Command, Empty, Loaded } from "../../page/states.tsx";
-import { type Column, Table } from "../../page/Table.tsx";
-import { Time } from "../../page/Time.tsx";
-import work from "../work.module.css";
+import { Page } from "../../resources/Page.tsx";
+import { Command, Empty, Loaded } from "../../resources/states.tsx";
+import { type Column, Table } from "../../ui/Table.tsx";
+import { Time } from "../../ui/Time.tsx";
+import work from "../../resources/work.module.css";
 import css from "./assistants.module.css";
 import { type AssistantRow, useAssistantList } from "./queries.ts";
 

@@ -1,11 +1,11 @@
 import { useLocation, useSearchParams } from "wouter";
 import controls from "../../ui/controls.module.css";
-import { Back } from "../../page/Back.tsx";
-import { Page } from "../../page/Page.tsx";
-import { Loaded } from "../../page/states.tsx";
-import work from "../work.module.css";
+import { Back } from "../../resources/Back.tsx";
+import { Page } from "../../resources/Page.tsx";
+import { Loaded } from "../../resources/states.tsx";
+import work from "../../resources/work.module.css";
 import { toBody, toDraft, listFields } from "./draft.ts";
-import { Form } from "./Form.tsx";
+import { Form } from "./form.tsx";
 import { createAssistant, type Schemas, useAllSchemas, useGraphIds } from "./queries.ts";
 
 /** `?graph=<id>` chooses the graph. */

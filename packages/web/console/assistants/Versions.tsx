@@ -1,14 +1,14 @@
 /** The versions of an assistant, what each changed, and the way back to one. */
 import { useState } from "react";
-import { useAction } from "../../ui/action.ts";
+import { useAction } from "../../resources/action.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
-import { Changes } from "../changes/Changes.tsx";
-import { Loaded } from "../../page/states.tsx";
-import { State } from "../../page/State.tsx";
-import { type Column, Table } from "../../page/Table.tsx";
-import { Time } from "../../page/Time.tsx";
-import work from "../work.module.css";
+import { Changes } from "../../resources/changes/Changes.tsx";
+import { Loaded } from "../../resources/states.tsx";
+import { State } from "../../resources/State.tsx";
+import { type Column, Table } from "../../ui/Table.tsx";
+import { Time } from "../../ui/Time.tsx";
+import work from "../../resources/work.module.css";
 import css from "./assistants.module.css";
 import { activateVersion, type AssistantRow, useVersions, type Version } from "./queries.ts";
 

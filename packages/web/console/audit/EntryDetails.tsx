@@ -1,8 +1,8 @@
 import { Modal } from "../../ui/Modal.tsx";
 import { Payload } from "../../ui/Payload.tsx";
-import { Facts } from "../Facts.tsx";
-import css from "../parts.module.css";
-import { Time } from "../../page/Time.tsx";
+import { Facts } from "../../resources/Fields.tsx";
+import css from "../../resources/parts.module.css";
+import { Time } from "../../ui/Time.tsx";
 import { actionText, actorText, targetText } from "./actions.ts";
 import type { Entry } from "./queries.ts";
 

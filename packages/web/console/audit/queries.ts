@@ -1,7 +1,7 @@
 /** The entries of the audit log. */
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { authFetch, call } from "../../api/http.ts";
-import type { Range } from "../../page/range.ts";
+import type { Range } from "../../resources/range.ts";
 
 export interface Entry {
   id: string;

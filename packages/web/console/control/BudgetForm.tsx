@@ -1,7 +1,7 @@
 import { useState } from "react";
-import { ModalForm } from "../../ui/ModalForm.tsx";
-import { Select } from "../Form.tsx";
-import css from "../parts.module.css";
+import { ModalForm } from "../../resources/ModalForm.tsx";
+import { Select } from "../../resources/Form.tsx";
+import css from "../../resources/parts.module.css";
 import { budgetBody, draftOfBudget, idIn } from "./draft.ts";
 import { KeyField, MatchFields, Text } from "./MatchFields.tsx";
 import { putBudget } from "./queries.ts";

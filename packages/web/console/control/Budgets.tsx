@@ -1,20 +1,20 @@
 /** Budgets, what is spent of them today, and where prices come from. */
 import { useState } from "react";
 import { useMay } from "../../api/me.ts";
-import { Loaded } from "../../page/states.tsx";
-import { type Column, Table } from "../../page/Table.tsx";
+import { Loaded } from "../../resources/states.tsx";
+import { type Column, Table } from "../../ui/Table.tsx";
 import { Button } from "../../ui/Button.tsx";
-import { Confirm } from "../../ui/Confirm.tsx";
+import { Confirm } from "../../resources/Confirm.tsx";
 import { countText } from "../../ui/format.ts";
-import css from "../parts.module.css";
-import { Section } from "../Section.tsx";
+import css from "../../resources/parts.module.css";
+import { Section } from "../../resources/Section.tsx";
 import { Bar } from "./Bar.tsx";
 import { BudgetForm } from "./BudgetForm.tsx";
 import { EditActs } from "./EditActs.tsx";
 import { useAssistantNames } from "./names.ts";
 import { deleteBudget, useBudgets, useBudgetUses, usePriceSources } from "./queries.ts";
 import type { Budget, BudgetUse } from "./types.ts";
-import { amountText, matchText } from "./words.ts";
+import { amountText, matchText } from "./labels.ts";
 
 export function Budgets() {
   const may = useMay();

@@ -1,6 +1,6 @@
 /** Control of the workspace's runs: who waits, rules, pauses, budgets, crashed runs, and threads that a deploy left behind. */
 import { useMay } from "../../api/me.ts";
-import { Page } from "../../page/Page.tsx";
+import { Page } from "../../resources/Page.tsx";
 import { Budgets } from "./Budgets.tsx";
 import css from "./control.module.css";
 import { DeployCheck } from "./DeployCheck.tsx";

@@ -1,7 +1,7 @@
 /** The fields that say which runs a rule or a budget is for, and what it counts apart. */
 import { useAssistants } from "../../api/queries.ts";
-import { Input, Select } from "../Form.tsx";
-import css from "../parts.module.css";
+import { Input, Select } from "../../resources/Form.tsx";
+import css from "../../resources/parts.module.css";
 import type { Draft } from "./draft.ts";
 
 const KEYS = ["assistant", "user", "model"];

@@ -1,8 +1,8 @@
 /** One button that pauses a workspace, an assistant or a thread, or resumes it. */
 import { useMay } from "../../api/me.ts";
-import { useAction } from "../../ui/action.ts";
+import { useAction } from "../../resources/action.ts";
 import { Button } from "../../ui/Button.tsx";
-import css from "../parts.module.css";
+import css from "../../resources/parts.module.css";
 import { pause, pausesOn, resume, type Target } from "./pauses.ts";
 import { useRules } from "./queries.ts";
 

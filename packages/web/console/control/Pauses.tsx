@@ -1,7 +1,7 @@
 /** What is paused, with a button that resumes it. */
 import { Link } from "wouter";
-import { type Column, Table } from "../../page/Table.tsx";
-import { Section } from "../Section.tsx";
+import { type Column, Table } from "../../ui/Table.tsx";
+import { Section } from "../../resources/Section.tsx";
 import { useAssistantNames } from "./names.ts";
 import { PauseButton } from "./PauseButton.tsx";
 import { pausesOn, type Target } from "./pauses.ts";

@@ -1,20 +1,20 @@
 /** The rules of flow control, and what their keys have in use. */
 import { useState } from "react";
 import { useMay } from "../../api/me.ts";
-import { Loaded } from "../../page/states.tsx";
-import { type Column, Table } from "../../page/Table.tsx";
+import { Loaded } from "../../resources/states.tsx";
+import { type Column, Table } from "../../ui/Table.tsx";
 import { Button } from "../../ui/Button.tsx";
-import { Confirm } from "../../ui/Confirm.tsx";
+import { Confirm } from "../../resources/Confirm.tsx";
 import { countText } from "../../ui/format.ts";
-import css from "../parts.module.css";
-import { Section } from "../Section.tsx";
+import css from "../../resources/parts.module.css";
+import { Section } from "../../resources/Section.tsx";
 import { Bar } from "./Bar.tsx";
 import { EditActs } from "./EditActs.tsx";
 import { useAssistantNames } from "./names.ts";
 import { deleteRules, useRules, useRuleUses } from "./queries.ts";
 import { RuleForm } from "./RuleForm.tsx";
 import type { Rule, RuleUse } from "./types.ts";
-import { limitsText, matchText } from "./words.ts";
+import { limitsText, matchText } from "./labels.ts";
 
 export function Rules() {
   const may = useMay();

@@ -5,21 +5,21 @@ import { useMay } from "../../api/me.ts";
 import { useAssistants } from "../../api/queries.ts";
 import { Payload } from "../../ui/Payload.tsx";
 import { exactTime } from "../../ui/time.ts";
-import { Back } from "../../page/Back.tsx";
-import { ConfirmDelete } from "../../page/ConfirmDelete.tsx";
-import { Page } from "../../page/Page.tsx";
-import { State } from "../../page/State.tsx";
-import { Loaded } from "../../page/states.tsx";
-import { useAction } from "../../ui/action.ts";
-import { ItemActions } from "../ItemActions.tsx";
-import work from "../work.module.css";
+import { Back } from "../../resources/Back.tsx";
+import { ConfirmDelete } from "../../resources/ConfirmDelete.tsx";
+import { Page } from "../../resources/Page.tsx";
+import { State } from "../../resources/State.tsx";
+import { Loaded } from "../../resources/states.tsx";
+import { useAction } from "../../resources/action.ts";
+import { ItemActions } from "../../resources/ItemActions.tsx";
+import work from "../../resources/work.module.css";
 import { toBody, type Cron as CronRow, toDraft } from "./draft.ts";
 import { Firings } from "./Firings.tsx";
-import { Form } from "./Form.tsx";
+import { Form } from "./form.tsx";
 import { Next } from "./List.tsx";
 import { changeCron, deleteCron, useCron } from "./queries.ts";
 import { standing } from "./firing.ts";
-import { fullTime, untilText } from "../when.ts";
+import { fullTime, untilText } from "../../ui/days.ts";
 
 const STATES = {
   active: { state: "success", word: "active" },

@@ -2,10 +2,10 @@
 import { Link } from "wouter";
 import { countText } from "../../ui/format.ts";
 import { exactTime, soonTime } from "../../ui/time.ts";
-import { State } from "../../page/State.tsx";
-import { Loaded } from "../../page/states.tsx";
-import { type Column, Table } from "../../page/Table.tsx";
-import work from "../work.module.css";
+import { State } from "../../resources/State.tsx";
+import { Loaded } from "../../resources/states.tsx";
+import { type Column, Table } from "../../ui/Table.tsx";
+import work from "../../resources/work.module.css";
 import { useFirings } from "./queries.ts";
 import { type Firing, FIRING_STATES, isFailure } from "./firing.ts";
 

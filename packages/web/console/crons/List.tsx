@@ -6,17 +6,17 @@ import type { Assistant } from "../../api/types.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import { exactTime } from "../../ui/time.ts";
-import { Page } from "../../page/Page.tsx";
-import { State } from "../../page/State.tsx";
-import { Command, Empty, Loaded } from "../../page/states.tsx";
-import { type Column, Table } from "../../page/Table.tsx";
-import { Time } from "../../page/Time.tsx";
-import work from "../work.module.css";
+import { Page } from "../../resources/Page.tsx";
+import { State } from "../../resources/State.tsx";
+import { Command, Empty, Loaded } from "../../resources/states.tsx";
+import { type Column, Table } from "../../ui/Table.tsx";
+import { Time } from "../../ui/Time.tsx";
+import work from "../../resources/work.module.css";
 import css from "./crons.module.css";
 import type { Cron } from "./draft.ts";
 import { useCrons, useFirings } from "./queries.ts";
 import { type Firing, FIRING_STATES, isFailure, standing } from "./firing.ts";
-import { untilText } from "../when.ts";
+import { untilText } from "../../ui/days.ts";
 
 /** Due times that the list shows of each cron. */
 const LATEST = 10;

@@ -1,10 +1,10 @@
 import { useLocation, useSearch } from "wouter";
 import { useAssistants } from "../../api/queries.ts";
-import { Back } from "../../page/Back.tsx";
-import { Page } from "../../page/Page.tsx";
-import { Loaded } from "../../page/states.tsx";
+import { Back } from "../../resources/Back.tsx";
+import { Page } from "../../resources/Page.tsx";
+import { Loaded } from "../../resources/states.tsx";
 import { toBody, newDraft } from "./draft.ts";
-import { Form } from "./Form.tsx";
+import { Form } from "./form.tsx";
 import { createCron } from "./queries.ts";
 
 /** `?assistant=<id>` chooses the assistant, `?thread=<id>` the thread. */

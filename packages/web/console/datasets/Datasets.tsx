@@ -1,5 +1,5 @@
 /** Datasets: the list, a new one, and the examples of one. */
-import type { ViewProps } from "../../page/frame.ts";
+import type { ViewProps } from "../../app/view-props.ts";
 import { Dataset } from "./Dataset.tsx";
 import { List } from "./List.tsx";
 import { New } from "./New.tsx";

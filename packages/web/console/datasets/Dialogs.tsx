@@ -1,7 +1,7 @@
 /** Dialogs of a dataset: import a file into it, and change its name. */
 import { useId, useState } from "react";
 import { FieldInput } from "../../ui/FieldInput.tsx";
-import { ModalForm } from "../../ui/ModalForm.tsx";
+import { ModalForm } from "../../resources/ModalForm.tsx";
 import { type ChosenFile, FileInput } from "./FileInput.tsx";
 import { changeDataset, type Dataset, importFile } from "./queries.ts";
 

@@ -1,13 +1,13 @@
 /** One example: its input, what is expected, its splits and its metadata. */
 import { useId, useState } from "react";
 import { Link } from "wouter";
-import { membersFrom } from "../../collect/expected.ts";
-import { useAction } from "../../ui/action.ts";
+import { membersFrom } from "../../traces/collect/expected.ts";
+import { useAction } from "../../resources/action.ts";
 import { Button } from "../../ui/Button.tsx";
 import { FieldInput } from "../../ui/FieldInput.tsx";
 import type { FieldKind } from "../../ui/fields.ts";
-import { ModalForm } from "../../ui/ModalForm.tsx";
-import work from "../work.module.css";
+import { ModalForm } from "../../resources/ModalForm.tsx";
+import work from "../../resources/work.module.css";
 import { deleteExamples, type Example, writeExample } from "./queries.ts";
 
 const asText = (value: object | null | undefined) => (value ? JSON.stringify(value, null, 2) : "");

@@ -1,11 +1,11 @@
 /** A new dataset: empty, or made of a file. */
 import { useState } from "react";
 import { useLocation } from "wouter";
-import { Back } from "../../page/Back.tsx";
-import { Page } from "../../page/Page.tsx";
-import { useAction } from "../../ui/action.ts";
-import { Form, Input } from "../Form.tsx";
-import work from "../work.module.css";
+import { Back } from "../../resources/Back.tsx";
+import { Page } from "../../resources/Page.tsx";
+import { useAction } from "../../resources/action.ts";
+import { Form, Input } from "../../resources/Form.tsx";
+import work from "../../resources/work.module.css";
 import { type ChosenFile, FileInput } from "./FileInput.tsx";
 import { changeDataset, createDataset, uploadDataset } from "./queries.ts";
 

@@ -1,4 +1,4 @@
-import { messagesIn } from "../../trace/messages.ts";
+import { messagesIn } from "../../traces/trace/messages.ts";
 
 const CLIP = 300;
 

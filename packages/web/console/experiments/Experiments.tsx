@@ -1,5 +1,5 @@
 /** Experiments of a dataset: which there are, and up to five of them side by side. */
-import type { ViewProps } from "../../page/frame.ts";
+import type { ViewProps } from "../../app/view-props.ts";
 import { Compare } from "./Compare.tsx";
 import { List } from "./List.tsx";
 import { New } from "./New.tsx";

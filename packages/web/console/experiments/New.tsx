@@ -12,15 +12,15 @@ import type { Send } from "../../../../src/agents/evaluation/evaluators.ts";
 import { authFetch } from "../../api/http.ts";
 import { queryClient, useAssistants } from "../../api/queries.ts";
 import type { Assistant } from "../../api/types.ts";
-import { Back } from "../../page/Back.tsx";
-import { Page } from "../../page/Page.tsx";
-import { Loaded } from "../../page/states.tsx";
-import { useAction } from "../../ui/action.ts";
-import { Form, Input, Select } from "../Form.tsx";
-import parts from "../parts.module.css";
-import work from "../work.module.css";
+import { Back } from "../../resources/Back.tsx";
+import { Page } from "../../resources/Page.tsx";
+import { Loaded } from "../../resources/states.tsx";
+import { useAction } from "../../resources/action.ts";
+import { Form, Input, Select } from "../../resources/Form.tsx";
+import parts from "../../resources/parts.module.css";
+import work from "../../resources/work.module.css";
 import css from "./experiments.module.css";
-import { EXPERIMENT_NEEDS } from "../experiment-needs.ts";
+import { EXPERIMENT_NEEDS } from "./needs.ts";
 import { type Dataset, type Experiment, useExperiments, useSplits } from "./queries.ts";
 
 const send: Send = (method, path, body) =>

@@ -1,6 +1,6 @@
 /** The cells of one project, one for each day, by month. */
 import type { KeyboardEvent } from "react";
-import { monthText } from "../when.ts";
+import { monthText } from "../../ui/days.ts";
 import { type Group, isEmpty, runText } from "./days.ts";
 import own from "./exports.module.css";
 

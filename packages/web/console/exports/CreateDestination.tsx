@@ -1,9 +1,9 @@
 import { useState } from "react";
 import { useLocation } from "wouter";
-import { useAction } from "../../ui/action.ts";
+import { useAction } from "../../resources/action.ts";
 import { Modal } from "../../ui/Modal.tsx";
-import { Form, Input, Select } from "../Form.tsx";
-import css from "../parts.module.css";
+import { Form, Input, Select } from "../../resources/Form.tsx";
+import css from "../../resources/parts.module.css";
 import { Credentials, EMPTY, sent } from "./Credentials.tsx";
 import { createDestination } from "./queries.ts";
 

@@ -1,5 +1,5 @@
-import { Input } from "../Form.tsx";
-import css from "../parts.module.css";
+import { Input } from "../../resources/Form.tsx";
+import css from "../../resources/parts.module.css";
 
 interface Keys {
   id: string;

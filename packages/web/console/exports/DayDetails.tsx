@@ -1,9 +1,9 @@
-import { Facts } from "../Facts.tsx";
-import css from "../parts.module.css";
-import { State } from "../../page/State.tsx";
-import { Time } from "../../page/Time.tsx";
+import { Facts } from "../../resources/Fields.tsx";
+import css from "../../resources/parts.module.css";
+import { State } from "../../resources/State.tsx";
+import { Time } from "../../ui/Time.tsx";
 import { runStatus } from "./days.ts";
-import { dayText } from "../when.ts";
+import { dayText } from "../../ui/days.ts";
 import own from "./exports.module.css";
 import type { Run } from "./types.ts";
 import { bytesText, countText } from "../../ui/format.ts";

@@ -1,13 +1,13 @@
 /** The days of an export, one cell for each project and day. Arrow keys go from cell to cell. */
 import { useState } from "react";
 import { Button } from "../../ui/Button.tsx";
-import css from "../parts.module.css";
-import { State } from "../../page/State.tsx";
-import { type Column, Table } from "../../page/Table.tsx";
+import css from "../../resources/parts.module.css";
+import { State } from "../../resources/State.tsx";
+import { type Column, Table } from "../../ui/Table.tsx";
 import { Cells, move } from "./Cells.tsx";
 import { DayDetails } from "./DayDetails.tsx";
 import { groupRuns, isEmpty, runStatus } from "./days.ts";
-import { dayText } from "../when.ts";
+import { dayText } from "../../ui/days.ts";
 import own from "./exports.module.css";
 import { isOpen, type Job, type Run } from "./types.ts";
 import { bytesText, countText } from "../../ui/format.ts";

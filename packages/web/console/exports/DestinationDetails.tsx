@@ -1,15 +1,15 @@
 /** One destination: where it is, whether it can be written to now, new credentials, and its end. */
 import { useState } from "react";
-import { useAction } from "../../ui/action.ts";
+import { useAction } from "../../resources/action.ts";
 import { Button } from "../../ui/Button.tsx";
-import { Confirm } from "../../ui/Confirm.tsx";
+import { Confirm } from "../../resources/Confirm.tsx";
 import { Modal } from "../../ui/Modal.tsx";
 import { clockTime } from "../../ui/time.ts";
-import { Facts } from "../Facts.tsx";
-import { Form } from "../Form.tsx";
-import css from "../parts.module.css";
-import { State } from "../../page/State.tsx";
-import { Time } from "../../page/Time.tsx";
+import { Facts } from "../../resources/Fields.tsx";
+import { Form } from "../../resources/Form.tsx";
+import css from "../../resources/parts.module.css";
+import { State } from "../../resources/State.tsx";
+import { Time } from "../../ui/Time.tsx";
 import { storeText } from "./columns.tsx";
 import { Credentials, EMPTY, sent } from "./Credentials.tsx";
 import { formatPlace } from "./duckdb.ts";

@@ -1,10 +1,10 @@
 /** The columns of the lists of exports. */
 import { Link } from "wouter";
 import type { Project } from "../../api/projects.ts";
-import css from "../parts.module.css";
-import { State } from "../../page/State.tsx";
-import type { Column } from "../../page/Table.tsx";
-import { Time } from "../../page/Time.tsx";
+import css from "../../resources/parts.module.css";
+import { State } from "../../resources/State.tsx";
+import type { Column } from "../../ui/Table.tsx";
+import { Time } from "../../ui/Time.tsx";
 import { everyText, jobStatus, windowText } from "./days.ts";
 import { formatPlace } from "./duckdb.ts";
 import own from "./exports.module.css";

@@ -1,6 +1,6 @@
 /** The days of an export as a grid: in which rows they stand, how each looks, and how fast the export is. */
 import { quantityText } from "../../ui/format.ts";
-import { dayText } from "../when.ts";
+import { dayText } from "../../ui/days.ts";
 import type { Job, Run, Status } from "./types.ts";
 
 /** What a status is called, and the look that the page has for it. */

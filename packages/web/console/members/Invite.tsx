@@ -1,9 +1,9 @@
 import { useState } from "react";
-import { useAction } from "../../ui/action.ts";
+import { useAction } from "../../resources/action.ts";
 import { Modal } from "../../ui/Modal.tsx";
-import { Form, Input, Select } from "../Form.tsx";
-import css from "../parts.module.css";
-import { RoleSelect } from "../RoleSelect.tsx";
+import { Form, Input, Select } from "../../resources/Form.tsx";
+import css from "../../resources/parts.module.css";
+import { RoleSelect } from "../../resources/RoleSelect.tsx";
 import { invite, type NewInvitation } from "./queries.ts";
 
 const DAY = 86_400;

@@ -5,7 +5,7 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { useEffect, useRef, useState } from "react";
 import { soonTime } from "../../ui/time.ts";
-import { dayText } from "../when.ts";
+import { dayText } from "../../ui/days.ts";
 import { useScheme } from "../../ui/scheme.ts";
 import { countLabels, durationLabels, valueLabels } from "./axis.ts";
 import css from "./plot.module.css";

@@ -4,10 +4,10 @@ import { useCallback, useEffect, useRef } from "react";
 import { call } from "../../api/http.ts";
 import { readAgain, useActivity } from "../../api/live.ts";
 import type { ThreadRow } from "../../api/types.ts";
-import { waits } from "../../chat/row.ts";
+import { waits } from "../../chat/thread-row.ts";
 import { useProjects } from "../../api/projects.ts";
-import type { TraceRow } from "../../trace/types.ts";
-import type { Range } from "../../page/range.ts";
+import type { TraceRow } from "../../traces/types.ts";
+import type { Range } from "../../resources/range.ts";
 
 export interface Figures {
   run_count: number;

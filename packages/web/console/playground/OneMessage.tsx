@@ -2,11 +2,11 @@
 import { ArrowUp, ImagePlus, X } from "lucide-react";
 import { type ChangeEvent, useId, useRef, useState } from "react";
 import type { Part, TemplateMessage } from "../../../../src/agents/prompts/template.ts";
-import { readFiles } from "../../chat/attach.ts";
+import { readFiles } from "../../chat/composer/attach.ts";
 import controls from "../../ui/controls.module.css";
 import { IconButton } from "../../ui/IconButton.tsx";
 import { ROLES } from "../../ui/roles.ts";
-import work from "../work.module.css";
+import work from "../../resources/work.module.css";
 import type { Edited } from "./play.ts";
 import css from "./playground.module.css";
 import { ToolCalls } from "./ToolCalls.tsx";

@@ -2,10 +2,10 @@
 import { useId, useMemo, useState } from "react";
 import { readPrompt, writePrompt } from "../../../../src/agents/prompts/chat-manifest.ts";
 import controls from "../../ui/controls.module.css";
-import { ModalForm } from "../../ui/ModalForm.tsx";
-import { Changes } from "../changes/Changes.tsx";
+import { ModalForm } from "../../resources/ModalForm.tsx";
+import { Changes } from "../../resources/changes/Changes.tsx";
 import { usePrompts } from "../prompts/queries.ts";
-import work from "../work.module.css";
+import work from "../../resources/work.module.css";
 import { toPrompt } from "./from-prompt.ts";
 import type { Play } from "./play.ts";
 import { commit, useLatest } from "./queries.ts";

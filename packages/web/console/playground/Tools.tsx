@@ -1,7 +1,7 @@
 /** The tools that are described to all models. */
 import { useId } from "react";
 import controls from "../../ui/controls.module.css";
-import work from "../work.module.css";
+import work from "../../resources/work.module.css";
 import type { Play } from "./play.ts";
 import { parseTools } from "./request.ts";
 

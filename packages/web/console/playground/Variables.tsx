@@ -2,7 +2,7 @@
 import { useId } from "react";
 import { type Named, variablesIn } from "../../../../src/agents/prompts/template.ts";
 import controls from "../../ui/controls.module.css";
-import work from "../work.module.css";
+import work from "../../resources/work.module.css";
 import type { Play } from "./play.ts";
 
 interface Props {

@@ -1,7 +1,7 @@
 /** A run of a model as messages, tools, a model and its settings, in all dialects of traces. */
 import { readRole } from "../../../../src/agents/prompts/template.ts";
 import type { Part, TemplateMessage, ToolCall } from "../../../../src/agents/prompts/template.ts";
-import type { OpenedRun } from "../../playground/handover.ts";
+import type { OpenedRun } from "./handover.ts";
 import { type Column, newColumn, newId, type Play, type Provider } from "./play.ts";
 import { FIELDS } from "./request.ts";
 

@@ -2,7 +2,7 @@
 import { authFetch, call } from "../../api/http.ts";
 import { readFrames } from "../../api/frames.ts";
 import { readRole } from "../../../../src/agents/prompts/template.ts";
-import { readText } from "../../chat/messages.ts";
+import { readText } from "../../chat/turn/messages.ts";
 import { afterEvent, type Result, START } from "./result.ts";
 
 type OnResult = (result: Result) => void;

@@ -1,6 +1,6 @@
 /** The state of the playground: where it comes from, how it is kept, and its columns that run. */
 import { useCallback, useEffect, useRef, useState } from "react";
-import { handedOver, handOver } from "../../playground/handover.ts";
+import { handedOver, handOver } from "./handover.ts";
 import { playFromRun } from "./from-run.ts";
 import { type Column, isFresh, keepPlay, keptPlay, newPlay, type Play } from "./play.ts";
 import { buildCall, buildInput } from "./request.ts";

@@ -2,11 +2,11 @@
 import { Link, useLocation } from "wouter";
 import { SERVER } from "../../api/server.ts";
 import { Button } from "../../ui/Button.tsx";
-import { Page } from "../../page/Page.tsx";
-import { Empty, Loaded } from "../../page/states.tsx";
-import { type Column, Table } from "../../page/Table.tsx";
-import { Time } from "../../page/Time.tsx";
-import work from "../work.module.css";
+import { Page } from "../../resources/Page.tsx";
+import { Empty, Loaded } from "../../resources/states.tsx";
+import { type Column, Table } from "../../ui/Table.tsx";
+import { Time } from "../../ui/Time.tsx";
+import work from "../../resources/work.module.css";
 import { type PromptRow, usePrompts } from "./queries.ts";
 import { countText, quantityText } from "../../ui/format.ts";
 

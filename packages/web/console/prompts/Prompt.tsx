@@ -1,12 +1,12 @@
 /** One prompt: how it is pulled, its commits, and its end. */
 import { useState } from "react";
 import { useMay } from "../../api/me.ts";
-import { Back } from "../../page/Back.tsx";
-import { ConfirmDelete } from "../../page/ConfirmDelete.tsx";
-import { Page } from "../../page/Page.tsx";
-import { Loaded } from "../../page/states.tsx";
+import { Back } from "../../resources/Back.tsx";
+import { ConfirmDelete } from "../../resources/ConfirmDelete.tsx";
+import { Page } from "../../resources/Page.tsx";
+import { Loaded } from "../../resources/states.tsx";
 import { Button } from "../../ui/Button.tsx";
-import work from "../work.module.css";
+import work from "../../resources/work.module.css";
 import { Commits } from "./Commits.tsx";
 import { deletePrompt, usePrompt } from "./queries.ts";
 

@@ -1,5 +1,5 @@
 /** Prompts: which there are, and one of them with its commits and tags. */
-import type { ViewProps } from "../../page/frame.ts";
+import type { ViewProps } from "../../app/view-props.ts";
 import { List } from "./List.tsx";
 import { Prompt } from "./Prompt.tsx";
 

@@ -1,4 +1,4 @@
-import { Command } from "../../page/states.tsx";
+import { Command } from "../../resources/states.tsx";
 
 /** The line by which a program pulls a commit. */
 export function PullLine({ name, word }: { name: string; word: string }) {

@@ -1,9 +1,9 @@
 /** The tags of a prompt, moved to the commit that is shown. */
 import { type FormEvent, useState } from "react";
-import { useAction } from "../../ui/action.ts";
+import { useAction } from "../../resources/action.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
-import work from "../work.module.css";
+import work from "../../resources/work.module.css";
 import { deleteTag, moveTag, type Tag } from "./queries.ts";
 
 export function Tags({ name, hash, tags }: { name: string; hash: string; tags: Tag[] }) {

@@ -1,14 +1,14 @@
 /** The completed runs: what each reviewer gave, and how far they agree. Differences come first. */
 import { Link } from "wouter";
 import { useMe } from "../../api/me.ts";
-import { Empty, Loaded } from "../../page/states.tsx";
+import { Empty, Loaded } from "../../resources/states.tsx";
 import { briefly } from "../datasets/briefly.ts";
 import { computeAgreements, type Judged, collectJudged } from "./agreement.ts";
 import { type Queue, useCompleted } from "./queries.ts";
 import css from "./queues.module.css";
 import { listChoices } from "./rubric.ts";
 import { countText } from "../../ui/format.ts";
-import { shareText } from "../share.ts";
+import { shareText } from "../../ui/shares.ts";
 
 export function Completed({ queue }: { queue: Queue }) {
   const completed = useCompleted(queue.id);

@@ -1,11 +1,11 @@
 import { Link, useLocation } from "wouter";
 import { useMay } from "../../api/me.ts";
-import { Page } from "../../page/Page.tsx";
-import { Empty, Loaded } from "../../page/states.tsx";
-import { type Column, Table } from "../../page/Table.tsx";
-import { Time } from "../../page/Time.tsx";
+import { Page } from "../../resources/Page.tsx";
+import { Empty, Loaded } from "../../resources/states.tsx";
+import { type Column, Table } from "../../ui/Table.tsx";
+import { Time } from "../../ui/Time.tsx";
 import controls from "../../ui/controls.module.css";
-import work from "../work.module.css";
+import work from "../../resources/work.module.css";
 import { type QueueRow, useQueues } from "./queries.ts";
 import { countText, quantityText } from "../../ui/format.ts";
 

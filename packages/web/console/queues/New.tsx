@@ -1,7 +1,7 @@
 import { useLocation } from "wouter";
-import { Back } from "../../page/Back.tsx";
-import { Page } from "../../page/Page.tsx";
-import { QueueForm } from "./QueueForm.tsx";
+import { Back } from "../../resources/Back.tsx";
+import { Page } from "../../resources/Page.tsx";
+import { QueueForm } from "./form.tsx";
 
 export function New() {
   const [, navigate] = useLocation();

@@ -2,16 +2,16 @@
 import { useState } from "react";
 import { useSearchParams } from "wouter";
 import { useMay } from "../../api/me.ts";
-import { Back } from "../../page/Back.tsx";
-import { ConfirmDelete } from "../../page/ConfirmDelete.tsx";
-import { Page } from "../../page/Page.tsx";
-import { Loaded } from "../../page/states.tsx";
+import { Back } from "../../resources/Back.tsx";
+import { ConfirmDelete } from "../../resources/ConfirmDelete.tsx";
+import { Page } from "../../resources/Page.tsx";
+import { Loaded } from "../../resources/states.tsx";
 import { Button } from "../../ui/Button.tsx";
 import { countText } from "../../ui/format.ts";
-import work from "../work.module.css";
+import work from "../../resources/work.module.css";
 import { Completed } from "./Completed.tsx";
 import { deleteQueue, useQueue, useSizes } from "./queries.ts";
-import { QueueForm } from "./QueueForm.tsx";
+import { QueueForm } from "./form.tsx";
 import { Review } from "./Review.tsx";
 
 const TABS = [

@@ -1,5 +1,5 @@
 /** Annotation queues: the list, a new one, and the review of one. */
-import type { ViewProps } from "../../page/frame.ts";
+import type { ViewProps } from "../../app/view-props.ts";
 import { List } from "./List.tsx";
 import { New } from "./New.tsx";
 import { Queue } from "./Queue.tsx";

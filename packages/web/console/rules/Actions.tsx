@@ -1,11 +1,11 @@
 /** What a rule does with a run, in the order in which it does it. */
 import { Link } from "wouter";
 import { useMay } from "../../api/me.ts";
-import { type PlaceKind, usePlaces } from "../../collect/queries.ts";
+import { type PlaceKind, usePlaces } from "../../traces/collect/queries.ts";
 import { Button } from "../../ui/Button.tsx";
-import { Box } from "../Box.tsx";
-import { Input, Select, TextArea } from "../Form.tsx";
-import parts from "../parts.module.css";
+import { Box } from "../../resources/Box.tsx";
+import { Input, Select, TextArea } from "../../resources/Form.tsx";
+import parts from "../../resources/parts.module.css";
 import { type Draft, type HookDraft, newHook } from "./draft.ts";
 import { newJudge } from "./judge.ts";
 import { JudgeFields } from "./JudgeFields.tsx";

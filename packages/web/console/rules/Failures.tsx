@@ -1,20 +1,20 @@
 /** The runs on which a rule has failed, newest first. */
 import { useState } from "react";
-import { State } from "../../page/State.tsx";
-import { Loaded } from "../../page/states.tsx";
-import { type Column, Table } from "../../page/Table.tsx";
-import { Time } from "../../page/Time.tsx";
+import { State } from "../../resources/State.tsx";
+import { Loaded } from "../../resources/states.tsx";
+import { type Column, Table } from "../../ui/Table.tsx";
+import { Time } from "../../ui/Time.tsx";
 import { firstLine } from "../../ui/format.ts";
 import { Modal } from "../../ui/Modal.tsx";
 import { Payload } from "../../ui/Payload.tsx";
-import { Facts } from "../Facts.tsx";
-import { Section } from "../Section.tsx";
-import work from "../work.module.css";
+import { Facts } from "../../resources/Fields.tsx";
+import { Section } from "../../resources/Section.tsx";
+import work from "../../resources/work.module.css";
 import { SHOWN, useFailures, useNamedRuns } from "./queries.ts";
 import css from "./rules.module.css";
 import { RunLink } from "./RunLink.tsx";
 import type { Failure, NamedRun, Rule } from "./types.ts";
-import { actionText } from "./words.ts";
+import { actionText } from "./labels.ts";
 
 export function Failures({ rule }: { rule: Rule }) {
   const failures = useFailures(rule);

@@ -1,20 +1,20 @@
 import { Link, useLocation } from "wouter";
 import { formatCurl } from "../../api/curl.ts";
 import { useMay } from "../../api/me.ts";
-import { Page } from "../../page/Page.tsx";
-import { State } from "../../page/State.tsx";
-import { Command, Empty, Loaded } from "../../page/states.tsx";
-import { type Column, Table } from "../../page/Table.tsx";
-import { Time } from "../../page/Time.tsx";
+import { Page } from "../../resources/Page.tsx";
+import { State } from "../../resources/State.tsx";
+import { Command, Empty, Loaded } from "../../resources/states.tsx";
+import { type Column, Table } from "../../ui/Table.tsx";
+import { Time } from "../../ui/Time.tsx";
 import controls from "../../ui/controls.module.css";
 import { costText, countText, firstLine } from "../../ui/format.ts";
-import { Examples } from "../Examples.tsx";
-import parts from "../parts.module.css";
-import work from "../work.module.css";
+import { Examples } from "../../resources/Examples.tsx";
+import parts from "../../resources/parts.module.css";
+import work from "../../resources/work.module.css";
 import { EXAMPLES } from "./draft.ts";
 import { useLastFailures, useRules } from "./queries.ts";
 import type { Failure, Rule } from "./types.ts";
-import { listActions, samplingText } from "./words.ts";
+import { listActions, samplingText } from "./labels.ts";
 
 const CREATE = formatCurl(
   "/runs/rules",

@@ -1,11 +1,11 @@
 import { useLocation, useSearch } from "wouter";
 import { useProjects } from "../../api/projects.ts";
-import { Back } from "../../page/Back.tsx";
-import { Page } from "../../page/Page.tsx";
-import { Loaded } from "../../page/states.tsx";
+import { Back } from "../../resources/Back.tsx";
+import { Page } from "../../resources/Page.tsx";
+import { Loaded } from "../../resources/states.tsx";
 import { newDraft, toBody } from "./draft.ts";
 import { saveRule } from "./queries.ts";
-import { RuleForm } from "./RuleForm.tsx";
+import { RuleForm } from "./form.tsx";
 
 /** `?project=<id>` chooses the project, `?example=<name>` what the form begins with. */
 export function New() {

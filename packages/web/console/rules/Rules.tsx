@@ -1,5 +1,5 @@
 /** Rules on traced runs: the list, a new one, and one of them. */
-import type { ViewProps } from "../../page/frame.ts";
+import type { ViewProps } from "../../app/view-props.ts";
 import { List } from "./List.tsx";
 import { New } from "./New.tsx";
 import { Rule } from "./Rule.tsx";

@@ -1,9 +1,9 @@
 /** The last scores that a rule gave, with the runs that they are of. */
-import { Loaded } from "../../page/states.tsx";
-import { type Column, Table } from "../../page/Table.tsx";
-import { Time } from "../../page/Time.tsx";
-import { Section } from "../Section.tsx";
-import work from "../work.module.css";
+import { Loaded } from "../../resources/states.tsx";
+import { type Column, Table } from "../../ui/Table.tsx";
+import { Time } from "../../ui/Time.tsx";
+import { Section } from "../../resources/Section.tsx";
+import work from "../../resources/work.module.css";
 import { useNamedRuns, useScores } from "./queries.ts";
 import { RunLink } from "./RunLink.tsx";
 import type { NamedRun, Rule, Score } from "./types.ts";

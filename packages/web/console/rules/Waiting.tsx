@@ -1,13 +1,13 @@
 /** The runs that wait for a rule, those due first. */
-import { State } from "../../page/State.tsx";
-import { type Column, Table } from "../../page/Table.tsx";
-import { Ahead } from "../../page/Time.tsx";
-import { Section } from "../Section.tsx";
-import work from "../work.module.css";
+import { State } from "../../resources/State.tsx";
+import { type Column, Table } from "../../ui/Table.tsx";
+import { Ahead } from "../../ui/Time.tsx";
+import { Section } from "../../resources/Section.tsx";
+import work from "../../resources/work.module.css";
 import { SHOWN, useNamedRuns, useWaiting } from "./queries.ts";
 import { RunLink } from "./RunLink.tsx";
 import type { NamedRun, Rule, WaitingRun } from "./types.ts";
-import { actionText } from "./words.ts";
+import { actionText } from "./labels.ts";
 
 export function Waiting({ rule }: { rule: Rule }) {
   const rows = useWaiting(rule).data ?? [];

@@ -1,8 +1,8 @@
 /** A rule as the form holds it, and the body that the API takes. */
-import { readPairs, writePairs } from "../pairs.ts";
+import { readPairs, writePairs } from "../../resources/pairs.ts";
 import { type JudgeDraft, newJudge, readJudge, writeJudge } from "./judge.ts";
 import type { Rule } from "./types.ts";
-import { isExtending } from "./words.ts";
+import { isExtending } from "./labels.ts";
 
 export interface HookDraft {
   /** For React. */

@@ -1,11 +1,11 @@
 /** Runs that failed in the last minutes, by their traces. */
 import { Link, useLocation } from "wouter";
 import { countText, durationText, firstLine } from "../../ui/format.ts";
-import { State } from "../../page/State.tsx";
-import { Loaded } from "../../page/states.tsx";
-import { type Column, Table } from "../../page/Table.tsx";
-import { Time } from "../../page/Time.tsx";
-import work from "../work.module.css";
+import { State } from "../../resources/State.tsx";
+import { Loaded } from "../../resources/states.tsx";
+import { type Column, Table } from "../../ui/Table.tsx";
+import { Time } from "../../ui/Time.tsx";
+import work from "../../resources/work.module.css";
 import { FAILED_MINUTES, type FailedRun, useFailedRuns } from "./queries.ts";
 
 export function Failed({ assistant }: { assistant: string }) {

@@ -6,7 +6,7 @@ import { readAgain, useActivity } from "../../api/live.ts";
 import { queryClient } from "../../api/queries.ts";
 import type { ThreadRow } from "../../api/types.ts";
 import { useProjects } from "../../api/projects.ts";
-import type { TraceRow } from "../../trace/types.ts";
+import type { TraceRow } from "../../traces/types.ts";
 import type { OpenRun } from "./open.ts";
 
 const OPEN = ["open-runs"];

@@ -1,9 +1,9 @@
 /** Writes an item: a new one, or the value of one that is there. */
 import { useId, useState } from "react";
-import { useAction } from "../../ui/action.ts";
+import { useAction } from "../../resources/action.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
-import work from "../work.module.css";
+import work from "../../resources/work.module.css";
 import { parseLabels } from "./path.ts";
 import { type Item, writeItem } from "./queries.ts";
 import css from "./store.module.css";

@@ -1,12 +1,12 @@
 /** The items at and below a namespace. On a narrow screen the namespaces below come first. */
 import { Link } from "wouter";
-import { useFrame } from "../../page/frame.ts";
+import { useFrame } from "../../app/view-props.ts";
 import { formatCurl } from "../../api/curl.ts";
 import { Button } from "../../ui/Button.tsx";
-import { Empty, Loaded } from "../../page/states.tsx";
-import { type Column, Table } from "../../page/Table.tsx";
-import { Time } from "../../page/Time.tsx";
-import work from "../work.module.css";
+import { Empty, Loaded } from "../../resources/states.tsx";
+import { type Column, Table } from "../../ui/Table.tsx";
+import { Time } from "../../ui/Time.tsx";
+import work from "../../resources/work.module.css";
 import { formatAddress, listChildren, type Place, previewValue, same } from "./path.ts";
 import { type Item, useItems, useLevel } from "./queries.ts";
 import css from "./store.module.css";

@@ -3,7 +3,7 @@ import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-qu
 import { call } from "../../api/http.ts";
 import type { ThreadRow, ThreadState } from "../../api/types.ts";
 import { useProjects } from "../../api/projects.ts";
-import type { Range } from "../../page/range.ts";
+import type { Range } from "../../resources/range.ts";
 
 const PAGE = 100;
 

@@ -1,12 +1,12 @@
 /** Tokens and cost of the traces by day. */
 import { useState } from "react";
 import { costText, countText, quantityText } from "../../ui/format.ts";
-import { shortCount } from "../share.ts";
+import { shortCount } from "../../ui/shares.ts";
 import { Button } from "../../ui/Button.tsx";
 import overview from "../overview/overview.module.css";
 import { Plot } from "../overview/Plot.tsx";
-import { type Column, Table } from "../../page/Table.tsx";
-import { dayText } from "../when.ts";
+import { type Column, Table } from "../../ui/Table.tsx";
+import { dayText } from "../../ui/days.ts";
 
 interface Bucket {
   start_time: string;

@@ -4,11 +4,11 @@ import { formatCurl } from "../../api/curl.ts";
 import { Button } from "../../ui/Button.tsx";
 import overview from "../overview/overview.module.css";
 import { Plot } from "../overview/Plot.tsx";
-import { Empty } from "../../page/states.tsx";
-import { type Column, Table } from "../../page/Table.tsx";
+import { Empty } from "../../resources/states.tsx";
+import { type Column, Table } from "../../ui/Table.tsx";
 import { bytesText, countText } from "../../ui/format.ts";
-import { dayText } from "../when.ts";
-import { byDay } from "./figures.ts";
+import { dayText } from "../../ui/days.ts";
+import { byDay } from "./metrics.ts";
 import type { Usage as Held } from "./queries.ts";
 
 const wholes = (value: number) => (Number.isInteger(value) ? countText(value) : "");

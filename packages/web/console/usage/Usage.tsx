@@ -1,15 +1,15 @@
 /** What the workspace holds, and what its model calls cost. Days are UTC days, as they are stored and charged. */
 import { Link } from "wouter";
 import { bytesText, costText, countText, quantityText } from "../../ui/format.ts";
-import { Page } from "../../page/Page.tsx";
-import { useRange } from "../../page/range.ts";
-import { RangePicker } from "../../page/RangePicker.tsx";
-import css from "../parts.module.css";
-import { Section } from "../Section.tsx";
-import { monthText } from "../when.ts";
-import { Loaded } from "../../page/states.tsx";
-import { type Column, Table } from "../../page/Table.tsx";
-import { byProject, type ProjectSum } from "./figures.ts";
+import { Page } from "../../resources/Page.tsx";
+import { useRange } from "../../resources/range.ts";
+import { RangePicker } from "../../resources/RangePicker.tsx";
+import css from "../../resources/parts.module.css";
+import { Section } from "../../resources/Section.tsx";
+import { monthText } from "../../ui/days.ts";
+import { Loaded } from "../../resources/states.tsx";
+import { type Column, Table } from "../../ui/Table.tsx";
+import { byProject, type ProjectSum } from "./metrics.ts";
 import { type Group, useMonth, useSpent, useUsage } from "./queries.ts";
 import { Spent } from "./Spent.tsx";
 import { Stored } from "./Stored.tsx";

@@ -1,9 +1,9 @@
 /** What the workspace holds, and what its model calls cost, by UTC day. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { call } from "../../api/http.ts";
-import type { Range } from "../../page/range.ts";
+import type { Range } from "../../resources/range.ts";
 import type { Figures, Series } from "../overview/queries.ts";
-import { type Day, findDays, forecastMonth } from "./figures.ts";
+import { type Day, findDays, forecastMonth } from "./metrics.ts";
 
 export interface Usage {
   start_date: string;

@@ -1,7 +1,7 @@
 import { useState } from "react";
-import { useAction } from "../../ui/action.ts";
+import { useAction } from "../../resources/action.ts";
 import { Modal } from "../../ui/Modal.tsx";
-import { Form, Select } from "../Form.tsx";
+import { Form, Select } from "../../resources/Form.tsx";
 import { rotate } from "./queries.ts";
 
 const OVERLAPS = [

@@ -1,10 +1,10 @@
 /** The columns of signing secrets, and of crons with a webhook. */
 import { Trash2 } from "lucide-react";
 import { IconButton } from "../../ui/IconButton.tsx";
-import css from "../parts.module.css";
-import { State } from "../../page/State.tsx";
-import type { Column } from "../../page/Table.tsx";
-import { Ahead, Time } from "../../page/Time.tsx";
+import css from "../../resources/parts.module.css";
+import { State } from "../../resources/State.tsx";
+import type { Column } from "../../ui/Table.tsx";
+import { Ahead, Time } from "../../ui/Time.tsx";
 import type { HookedCron, WebhookSecret } from "./queries.ts";
 
 export const secretColumns = (onDelete: (row: WebhookSecret) => void): Column<WebhookSecret>[] => [

@@ -1,0 +1,147 @@
+/** The navigation: a link for each view, in its group, and what concerns the whole page below. */
+import { BookOpen, Keyboard, LogOut, Moon, PanelLeftClose, PanelLeftOpen, Search, Sun, SunMoon, X } from "lucide-react";
+import { Link, useLocation } from "wouter";
+import { useMe } from "../api/me.ts";
+import { IconButton } from "../ui/IconButton.tsx";
+import { Mark } from "./Mark.tsx";
+import { loadCodeAt } from "./code.ts";
+import css from "./Nav.module.css";
+import { Place, PlaceButton } from "./Place.tsx";
+import { useSignOut } from "./sign-out.ts";
+import { chooseTheme, type Theme, useTheme } from "./theme.ts";
+import { GROUPS, type View, viewAt, useViews } from "./routes.tsx";
+
+const NEXT: Record<Theme, Theme> = { system: "light", light: "dark", dark: "system" };
+
+/** How the palette is opened, as the keyboard of this machine has it. */
+const MOD = /Mac|iP(hone|ad)/.test(navigator.platform) ? "⌘" : "Ctrl ";
+
+export function Nav({
+  range,
+  onKeys,
+  onPalette,
+  onClose,
+  rail = false,
+  onRail,
+}: {
+  /** The part of an address that views with a time range get. */
+  range: string;
+  onKeys: () => void;
+  onPalette: () => void;
+  onClose?: () => void;
+  /** It shows icons only. */
+  rail?: boolean;
+  /** Left out: it is a sheet, or there is no room for more than a rail. */
+  onRail?: (() => void) | undefined;
+}) {
+  const [path] = useLocation();
+  const theme = useTheme();
+  const leave = useSignOut();
+  const current = viewAt(path);
+  const allowed = useViews();
+  const { data: me } = useMe();
+  return (
+    <div className={css.nav}>
+      <div className={css.brand}>
+        <Link href="/" aria-label="Weir, start page">
+          <Mark /> <span className={css.word}>Weir</span>
+        </Link>
+        {onClose && (
+          <IconButton label="Close the menu" onClick={onClose}>
+            <X size={16} aria-hidden />
+          </IconButton>
+        )}
+      </div>
+      <button
+        type="button"
+        className={css.find}
+        title="Go to"
+        aria-keyshortcuts="Control+K Meta+K"
+        onClick={() => {
+          onClose?.();
+          onPalette();
+        }}
+      >
+        <Search size={16} aria-hidden />
+        <span className={css.word}>Go to…</span>
+        <kbd className={css.word} aria-hidden>
+          {MOD}K
+        </kbd>
+      </button>
+      <div className={css.groups}>
+        {GROUPS.map((group) => {
+          const views = allowed.filter((view) => view.group === group);
+          if (views.length === 0) return null;
+          return (
+            <section key={group} aria-label={group}>
+              {views[0]?.name !== group && <h2 className={css.group}>{group}</h2>}
+              <ul>
+                {views.map((view) => (
+                  <li key={view.path}>
+                    <Entry view={view} range={range} current={view === current} onClose={onClose} />
+                  </li>
+                ))}
+              </ul>
+            </section>
+          );
+        })}
+      </div>
+      {!rail && <Place />}
+      <div className={css.bottom}>
+        {rail && <PlaceButton />}
+        {onRail && (
+          <IconButton label={rail ? "Expand the navigation" : "Collapse the navigation"} onClick={onRail}>
+            {rail ? <PanelLeftOpen size={16} aria-hidden /> : <PanelLeftClose size={16} aria-hidden />}
+          </IconButton>
+        )}
+        <IconButton label={`Theme: ${theme}`} onClick={() => chooseTheme(NEXT[theme])}>
+          {theme === "dark" ? <Moon size={16} /> : theme === "light" ? <Sun size={16} /> : <SunMoon size={16} />}
+        </IconButton>
+        <a
+          className={css.docs}
+          href="/docs/"
+          target="_blank"
+          rel="noopener"
+          aria-label="Documentation"
+          title="Documentation"
+        >
+          <BookOpen size={16} aria-hidden />
+        </a>
+        <IconButton label="Keyboard shortcuts" onClick={onKeys}>
+          <Keyboard size={16} aria-hidden />
+        </IconButton>
+        {leave && (
+          <IconButton label={me?.member ? `Sign out ${me.member.email ?? ""}`.trim() : "Sign out"} onClick={leave}>
+            <LogOut size={16} aria-hidden />
+          </IconButton>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function Entry({
+  view,
+  range,
+  current,
+  onClose,
+}: {
+  view: View;
+  range: string;
+  current: boolean;
+  onClose: (() => void) | undefined;
+}) {
+  return (
+    <Link
+      href={view.ranged ? view.path + range : view.path}
+      className={css.entry}
+      title={view.name}
+      aria-current={current ? "page" : undefined}
+      onClick={onClose}
+      onPointerEnter={() => void loadCodeAt(view.path)}
+    >
+      <view.icon size={16} aria-hidden />
+      <span className={css.word}>{view.name}</span>
+    </Link>
+  );
+}

@@ -1,0 +1,196 @@
+/** A run that waits for a person: its proposed actions, and the answers that it allows. Brass, and never collapsed. */
+import { Check, X } from "lucide-react";
+import { useEffect, useId, useRef, useState } from "react";
+import type { Interrupt } from "../../api/types.ts";
+import { Button } from "../../ui/Button.tsx";
+import { ActionCard } from "./ActionCard.tsx";
+import { CopyLink } from "./CopyLink.tsx";
+import { type Action, type Decision as Answer, parseQuestion } from "./decisions.ts";
+import css from "./Decision.module.css";
+import { resultText } from "./messages.ts";
+import { said } from "./past.ts";
+
+export interface Reply {
+  value: unknown;
+  /** "approved issue_refund", for each answer: what stays in the conversation. */
+  said: { words: string; refused: boolean }[];
+}
+
+export function Decision({
+  threadId,
+  interrupt,
+  place,
+  reply,
+  sending,
+  onReply,
+  onChange,
+}: {
+  threadId: string | undefined;
+  interrupt: Interrupt;
+  /** "1 of 2", when more than one waits: then they are sent together, and not from here. */
+  place: string | undefined;
+  /** The answer that waits for the others. */
+  reply: Reply | undefined;
+  sending: boolean;
+  onReply: (reply: Reply) => void;
+  onChange: () => void;
+}) {
+  const question = parseQuestion(interrupt.value);
+  const card = useRef<HTMLElement>(null);
+  const answered = useRef(false);
+  useEffect(() => {
+    // "Change" is removed when it is pressed: the focus moves to the opened element.
+    if (answered.current && !reply) card.current?.querySelector<HTMLElement>("textarea, button")?.focus();
+    answered.current = reply !== undefined;
+  }, [reply]);
+  return (
+    <section
+      ref={card}
+      className={css.card}
+      aria-label={place ? `Waiting for you, ${place}` : "Waiting for you"}
+      data-decision
+      data-decided={reply && true}
+      tabIndex={-1}
+    >
+      {place && <p className={css.place}>{place}</p>}
+      {reply && question.kind === "text" && <p className={`text ${css.question}`}>{question.text}</p>}
+      {reply && (
+        <div className={css.answered}>
+          {reply.said.every((one) => one.refused) ? <X size={14} aria-hidden /> : <Check size={14} aria-hidden />}
+          <span className="text">
+            {typeof reply.value === "string" ? reply.value : reply.said.map((one) => one.words).join(", ")}
+          </span>
+          <Button look="quiet" onClick={onChange} disabled={sending}>
+            Change
+          </Button>
+        </div>
+      )}
+      {/* What was written stays, for a change of mind. */}
+      <div className={css.body} hidden={reply !== undefined}>
+        {question.kind === "actions" ? (
+          <Actions actions={question.actions} held={place !== undefined} sending={sending} onReply={onReply} />
+        ) : (
+          <FreeReply
+            text={question.kind === "text" ? question.text : undefined}
+            value={question.kind === "value" ? question.value : undefined}
+            held={place !== undefined}
+            sending={sending}
+            onReply={onReply}
+          />
+        )}
+        {threadId !== undefined && <CopyLink threadId={threadId} interruptId={interrupt.id} />}
+      </div>
+    </section>
+  );
+}
+
+function Actions({
+  actions,
+  held,
+  sending,
+  onReply,
+}: {
+  actions: Action[];
+  held: boolean;
+  sending: boolean;
+  onReply: (reply: Reply) => void;
+}) {
+  const [answers, setAnswers] = useState<Record<number, Answer>>({});
+  const several = actions.length > 1;
+  const made = Object.keys(answers).length;
+  const send = (all: Answer[]) =>
+    onReply({
+      value: { decisions: all },
+      said: all.map((answer, i) => said(answer, actions[i]!.name)),
+    });
+  return (
+    <>
+      {several && <p className={css.several}>{actions.length} actions wait for you</p>}
+      {actions.map((action, i) => (
+        <ActionCard
+          // The order of the actions is the order of the answers.
+          // oxlint-disable-next-line react/no-array-index-key
+          key={i}
+          action={action}
+          place={several ? `${i + 1} of ${actions.length}` : undefined}
+          answer={answers[i]}
+          sending={sending}
+          onAnswer={(answer) => {
+            if (!several && answer) send([answer]);
+            else if (answer) setAnswers({ ...answers, [i]: answer });
+            else setAnswers(Object.fromEntries(Object.entries(answers).filter(([key]) => Number(key) !== i)));
+          }}
+        />
+      ))}
+      {several && (
+        <div className={css.buttons}>
+          <Button
+            look="brass"
+            disabled={made < actions.length || sending}
+            onClick={() => send(actions.map((_, i) => answers[i]!))}
+          >
+            {made < actions.length ? `${made} of ${actions.length} decided` : held ? "Done" : `Send ${made} decisions`}
+          </Button>
+          {made === 0 && actions.every((action) => action.allowed.includes("approve")) && (
+            <Button disabled={sending} onClick={() => send(actions.map(() => ({ type: "approve" })))}>
+              Approve all {actions.length}
+            </Button>
+          )}
+        </div>
+      )}
+    </>
+  );
+}
+
+function FreeReply({
+  text,
+  value,
+  held,
+  sending,
+  onReply,
+}: {
+  text: string | undefined;
+  value: unknown;
+  held: boolean;
+  sending: boolean;
+  onReply: (reply: Reply) => void;
+}) {
+  const id = useId();
+  const [reply, setReply] = useState("");
+  const send = () => {
+    if (reply.trim() !== "" && !sending) onReply({ value: reply, said: [said(reply, undefined)] });
+  };
+  return (
+    <form
+      className={css.free}
+      onSubmit={(event) => {
+        event.preventDefault();
+        send();
+      }}
+    >
+      <label htmlFor={id} className={`text ${css.question}`}>
+        {text ?? "The agent is waiting for an answer."}
+      </label>
+      {text === undefined && <pre className={css.value}>{resultText(value)}</pre>}
+      <textarea
+        id={id}
+        rows={2}
+        className={css.reply}
+        value={reply}
+        placeholder="Your answer"
+        onChange={(event) => setReply(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key === "Enter" && (event.metaKey || event.ctrlKey)) {
+            event.preventDefault();
+            send();
+          }
+        }}
+      />
+      <div className={css.buttons}>
+        <Button look="brass" type="submit" disabled={reply.trim() === "" || sending}>
+          {held ? "Done" : "Send answer"}
+        </Button>
+      </div>
+    </form>
+  );
+}

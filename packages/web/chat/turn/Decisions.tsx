@@ -1,0 +1,129 @@
+/** The decisions that wait at the end of a log. */
+import { useEffect, useRef, useState } from "react";
+import { Button } from "../../ui/Button.tsx";
+import type { Interrupt } from "../../api/types.ts";
+import type { Stream } from "../session/stream.ts";
+import { Decision, type Reply } from "./Decision.tsx";
+import { errorText } from "../session/errors.ts";
+import css from "./Log.module.css";
+import type { News } from "../session/reducer.ts";
+import { Tick } from "./Tick.tsx";
+
+/** The first decision that is open, or, when all are made, what sends them. */
+export const NEXT_DECISION = "[data-decision]:not([data-decided]), [data-send-decisions]:enabled";
+
+export function Decisions({
+  stream,
+  waiting,
+  after,
+  context,
+  refused,
+  tell,
+  onSent,
+  onRefused,
+}: {
+  stream: Stream;
+  waiting: Interrupt[];
+  /** The last message: the user decides its interrupts here. */
+  after: string | undefined;
+  context: Record<string, unknown>;
+  /** Why the last answer was not taken. */
+  refused: string | undefined;
+  tell: (news: News) => void;
+  /** The cards were removed, and the focused element with them. */
+  onSent: () => void;
+  onRefused: (why: string | undefined) => void;
+}) {
+  const [replies, setReplies] = useState<Record<string, Reply>>({});
+  const [sending, setSending] = useState(false);
+  const list = useRef<HTMLDivElement>(null);
+  const decided = waiting.filter((one) => replies[one.id] !== undefined).length;
+  // Questions of one checkpoint are answered together: the first answer alone would start the run without the rest.
+  const together = waiting.length > 1 || decided > 0;
+
+  const ids = waiting.map((one) => one.id).join(" ");
+  useEffect(() => {
+    // An answer is removed with its question: a later question may have the same id.
+    const still = new Set(ids.split(" "));
+    setReplies((now) => Object.fromEntries(Object.entries(now).filter(([id]) => still.has(id))));
+  }, [ids]);
+
+  const send = (all: Record<string, Reply>) => {
+    const ids = waiting.map((one) => one.id);
+    const [first = ""] = ids;
+    const config = { configurable: context };
+    const at = new Date().toISOString();
+    const said = ids.flatMap((one) => all[one]!.said.map((words) => ({ ...words, after: after ?? "", at })));
+    setSending(true);
+    onRefused(undefined);
+    tell({ type: "answer", ids, said });
+    tell({ type: "submit" });
+    onSent();
+    const sent =
+      ids.length === 1
+        ? stream.respond(all[first]!.value, { interruptId: first, config })
+        : stream.respondAll(Object.fromEntries(ids.map((one) => [one, all[one]!.value])), { config });
+    sent
+      .then(() => setReplies({}))
+      .catch((error: unknown) => {
+        onRefused(errorText(error));
+        tell({ type: "unanswered", ids });
+        tell({ type: "refused" });
+        if (ids.length > 1) setReplies(all);
+      })
+      .finally(() => setSending(false));
+  };
+
+  const answer = (id: string, reply: Reply) => {
+    if (!together) return send({ [id]: reply });
+    setReplies({ ...replies, [id]: reply });
+    // The pressed button was removed: the focus moves to the next decision.
+    requestAnimationFrame(() => {
+      list.current?.querySelector<HTMLElement>(NEXT_DECISION)?.focus();
+    });
+  };
+
+  return (
+    <>
+      {refused !== undefined && (
+        <p className={css.refused} role="alert">
+          {refused}
+        </p>
+      )}
+      {waiting.length > 0 && (
+        <div className={css.decisions} ref={list}>
+          {waiting.map((interrupt, i) => (
+            <div key={interrupt.id} className={css.row}>
+              <Tick kind="decision" />
+              <Decision
+                threadId={stream.threadId ?? undefined}
+                interrupt={interrupt}
+                place={together ? `${i + 1} of ${waiting.length}` : undefined}
+                reply={replies[interrupt.id]}
+                sending={sending}
+                onReply={(reply) => answer(interrupt.id, reply)}
+                onChange={() =>
+                  setReplies(Object.fromEntries(Object.entries(replies).filter(([id]) => id !== interrupt.id)))
+                }
+              />
+            </div>
+          ))}
+          {together && (
+            <div className={css.row}>
+              <Button
+                look="brass"
+                data-send-decisions
+                disabled={decided < waiting.length || sending}
+                onClick={() => send(replies)}
+              >
+                {decided < waiting.length
+                  ? `${decided} of ${waiting.length} answered`
+                  : `Send ${waiting.length === 1 ? "the answer" : `all ${waiting.length} answers`}`}
+              </Button>
+            </div>
+          )}
+        </div>
+      )}
+    </>
+  );
+}

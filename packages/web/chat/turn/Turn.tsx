@@ -1,0 +1,291 @@
+/** One turn: the question, its result, and the actions on it. */
+import { Check, ChevronLeft, ChevronRight, Pencil, RotateCcw, X } from "lucide-react";
+import { lazy, memo, Suspense, useRef } from "react";
+import { Link } from "wouter";
+import { useMay } from "../../api/me.ts";
+import { CopyButton } from "../../ui/CopyButton.tsx";
+import { IconButton } from "../../ui/IconButton.tsx";
+import { costText, durationText, tokensText } from "../../ui/format.ts";
+import { clockTime } from "../../ui/time.ts";
+import type { Connected } from "../session/stream.ts";
+import { Answer } from "./Answer.tsx";
+import { useCost } from "./costs.ts";
+import { EditMessage } from "./EditMessage.tsx";
+import { MediaList } from "./MediaList.tsx";
+import { Thumbs } from "../../traces/feedback/Thumbs.tsx";
+import css from "./Log.module.css";
+import { type Decided, saidBy } from "./past.ts";
+import { RunFailed } from "./RunFailed.tsx";
+import { type Subagent, Subagents } from "./Subagents.tsx";
+import { Tick, type TickKind } from "./Tick.tsx";
+import type { Checkpoint, Fork } from "../../api/checkpoints.ts";
+import { ToolLine, Tools } from "./Tools.tsx";
+import type { Part, Turn as TurnShape } from "./turns.ts";
+
+// In the chunk of the stream's client, which is there when this is shown.
+const NotSent = lazy(async () => ({ default: (await import("../session/StreamClient.tsx")).NotSent }));
+
+export interface TurnActions {
+  edit: (messageId: string | undefined) => void;
+  resend: (messageId: string, text: string) => void;
+  retry: (messageId: string) => void;
+  unsent: (messageId: string) => void;
+  goTo: (tip: string) => void;
+  rerun: (checkpoint: string) => void;
+  open: (callId: string) => void;
+}
+
+export const Turn = memo(function Turn({
+  turn,
+  connected,
+  last,
+  growing,
+  editing,
+  busy,
+  place,
+  forks,
+  checkpoints,
+  subagents,
+  opened,
+  actions,
+  failed,
+}: {
+  turn: TurnShape;
+  /** Undefined until the stream's client is there. */
+  connected: Connected | undefined;
+  last: boolean;
+  /** Its answer is being written. */
+  growing: boolean;
+  editing: boolean;
+  /** A run is under way, or a decision waits: what is said cannot be changed now. */
+  busy: boolean;
+  place: { index: number; of: number };
+  forks: ReadonlyMap<string, Fork>;
+  checkpoints: ReadonlyMap<string, Checkpoint>;
+  subagents: ReadonlyMap<string, Subagent>;
+  opened: string | undefined;
+  actions: TurnActions;
+  /** Why its run failed. */
+  failed: string | undefined;
+}) {
+  const { asked } = turn;
+  const article = useRef<HTMLElement>(null);
+  const fork = turn.messageIds.map((id) => forks.get(id)).find((one) => one !== undefined);
+  const at = checkpoints.get(turn.id)?.at;
+  // Without the checkpoint before it, another version of the question would be added at the end of the thread.
+  const may = useMay();
+  const again = asked !== undefined && !busy && may("runs.create") && checkpoints.get(asked.id)?.from !== undefined;
+  const answer = turn.parts.flatMap((part) => (part.kind === "text" ? [part.text] : [])).join("\n\n");
+  const runs = [...new Set(turn.messageIds.flatMap((id) => checkpoints.get(id)?.run ?? []))];
+  const scored = runs.at(-1);
+  const rerun = busy || !may("runs.create") ? undefined : actions.rerun;
+  return (
+    <article
+      ref={article}
+      className={css.turn}
+      tabIndex={-1}
+      data-turn={turn.id}
+      aria-posinset={place.index}
+      aria-setsize={place.of}
+    >
+      {asked && (
+        <div className={css.row}>
+          <h2 className="visually-hidden">You{at ? `, ${clockTime(at)}` : ""}</h2>
+          <Tick kind="asked" checkpoint={checkpoints.get(asked.id)} parts={!!fork} stop={last} onRerun={rerun} />
+          {editing ? (
+            <EditMessage
+              text={asked.text}
+              onLeave={() => {
+                actions.edit(undefined);
+                setTimeout(() => article.current?.querySelector<HTMLElement>('[aria-label="Edit message"]')?.focus());
+              }}
+              onSend={(text) => actions.resend(asked.id, text)}
+            />
+          ) : (
+            <div className={css.asked}>
+              <MediaList media={asked.media} own />
+              {asked.text !== "" && <p className="text">{asked.text}</p>}
+            </div>
+          )}
+          {!editing && (
+            <div className={css.actions}>
+              {fork && <Switcher fork={fork} onGo={actions.goTo} />}
+              {again && (
+                <IconButton label="Edit message" onClick={() => actions.edit(asked.id)}>
+                  <Pencil size={14} aria-hidden />
+                </IconButton>
+              )}
+              <CopyButton text={asked.text} label="Copy message" />
+              {connected && !checkpoints.has(asked.id) && (
+                <Suspense>
+                  <NotSent
+                    stream={connected}
+                    id={asked.id}
+                    className={css.notSent}
+                    onRetry={() => actions.unsent(asked.id)}
+                  />
+                </Suspense>
+              )}
+              {at && (
+                <time className={css.time} dateTime={at}>
+                  {clockTime(at)}
+                </time>
+              )}
+            </div>
+          )}
+        </div>
+      )}
+      {turn.parts.map((part, i) => (
+        <div key={`${part.kind}-${part.id}`} className={css.row} data-part={part.kind}>
+          <Tick
+            kind={tickKind(part, growing && i === turn.parts.length - 1)}
+            checkpoint={part.kind === "text" ? checkpoints.get(part.id) : undefined}
+            stop={last}
+            onRerun={rerun}
+          />
+          <PartView
+            part={part}
+            checkpoints={checkpoints}
+            growing={growing && i === turn.parts.length - 1}
+            subagents={subagents}
+            opened={opened}
+            onOpen={actions.open}
+          />
+        </div>
+      ))}
+      {failed !== undefined && <RunFailed error={failed} />}
+      {!(last && busy) && (answer !== "" || runs.length > 0) && (
+        <div className={css.actions}>
+          {!asked && fork && <Switcher fork={fork} onGo={actions.goTo} />}
+          {answer !== "" && <CopyButton text={answer} label="Copy answer" />}
+          {again && (
+            <IconButton label="Regenerate answer" onClick={() => actions.retry(asked.id)}>
+              <RotateCcw size={14} aria-hidden />
+            </IconButton>
+          )}
+          {scored !== undefined && <Thumbs run={{ id: scored }} />}
+          {runs.map((run, i) => (
+            <Link key={run} className={css.trace} href={`/traces/${run}`}>
+              Trace{runs.length > 1 && ` ${i + 1}`}
+            </Link>
+          ))}
+          {/* Last, because the cost comes later. */}
+          <Facts turn={turn} checkpoints={checkpoints} runs={runs} />
+        </div>
+      )}
+    </article>
+  );
+});
+
+function tickKind(part: Part, now: boolean): TickKind {
+  return part.kind === "failed" ? "failed" : now ? "now" : "step";
+}
+
+/** How long subagents worked, by their checkpoints: the same during the run and after it. */
+function measureSeconds(part: Part & { kind: "subagents" }, checkpoints: ReadonlyMap<string, Checkpoint>) {
+  const [from, to] = [part.from, part.to].map((id) => Date.parse(checkpoints.get(id ?? "")?.at ?? ""));
+  const took = ((to ?? Number.NaN) - (from ?? Number.NaN)) / 1_000;
+  return Number.isFinite(took) && took > 0 ? took : undefined;
+}
+
+/** "1.24 s · 93 tokens · gpt-5 · $0.0012": from the question to the last message, by their checkpoints. */
+function Facts({
+  turn,
+  checkpoints,
+  runs,
+}: {
+  turn: TurnShape;
+  checkpoints: ReadonlyMap<string, Checkpoint>;
+  runs: string[];
+}) {
+  const end = checkpoints.get(turn.messageIds.at(-1) ?? "")?.at;
+  const cost = useCost(runs, turn.tokens > 0, end);
+  const took = (Date.parse(end ?? "") - Date.parse(checkpoints.get(turn.asked?.id ?? "")?.at ?? "")) / 1_000;
+  const facts = [
+    ...(Number.isFinite(took) && took > 0 ? [durationText(took)] : []),
+    ...(turn.tokens > 0 ? [tokensText(turn.tokens)] : []),
+    ...turn.models,
+    ...(cost === undefined ? [] : [costText(cost)]),
+  ];
+  return <span className={css.facts}>{facts.join(" · ")}</span>;
+}
+
+function PartView({
+  part,
+  checkpoints,
+  growing,
+  subagents,
+  opened,
+  onOpen,
+}: {
+  part: Part;
+  checkpoints: ReadonlyMap<string, Checkpoint>;
+  growing: boolean;
+  subagents: ReadonlyMap<string, Subagent>;
+  opened: string | undefined;
+  onOpen: (id: string) => void;
+}) {
+  switch (part.kind) {
+    case "text":
+      return (
+        <>
+          <Answer text={part.text} reasoning={part.reasoning} growing={growing} />
+          <MediaList media={part.media} />
+          {part.stopped && <p className={css.stopped}>Stopped before the answer was complete.</p>}
+        </>
+      );
+    case "decided":
+      return <DecidedLine decided={part.decided} />;
+    case "tools":
+      return <Tools id={part.id} calls={part.calls} />;
+    case "failed":
+      return <ToolLine call={part.call} />;
+    case "subagents":
+      return (
+        <Subagents
+          calls={part.calls}
+          took={measureSeconds(part, checkpoints)}
+          known={subagents}
+          opened={opened}
+          onOpen={onOpen}
+        />
+      );
+  }
+}
+
+function DecidedLine({ decided }: { decided: Decided }) {
+  return (
+    <p className={css.answered} data-decided={decided.refused ? "no" : "yes"}>
+      {decided.refused ? <X size={14} aria-hidden /> : <Check size={14} aria-hidden />}
+      <span className="text">{saidBy(decided)}</span>
+      {decided.at && <time dateTime={decided.at}>{clockTime(decided.at)}</time>}
+    </p>
+  );
+}
+
+function Switcher({ fork, onGo }: { fork: Fork; onGo: (tip: string) => void }) {
+  const of = fork.tips.length;
+  const previous = fork.tips[fork.index - 1];
+  const next = fork.tips[fork.index + 1];
+  return (
+    <span className={css.switcher}>
+      <IconButton
+        label={`Previous branch, ${fork.index + 1} of ${of}`}
+        disabled={previous === undefined}
+        onClick={() => previous && onGo(previous)}
+      >
+        <ChevronLeft size={14} aria-hidden />
+      </IconButton>
+      <span>
+        {fork.index + 1} of {of}
+      </span>
+      <IconButton
+        label={`Next branch, ${fork.index + 1} of ${of}`}
+        disabled={next === undefined}
+        onClick={() => next && onGo(next)}
+      >
+        <ChevronRight size={14} aria-hidden />
+      </IconButton>
+    </span>
+  );
+}

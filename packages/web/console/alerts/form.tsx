@@ -1,0 +1,135 @@
+/** The form of an alert: a new one, or one that is there. */
+import { useState } from "react";
+import type { Project } from "../../api/projects.ts";
+import { useAction } from "../../resources/action.ts";
+import { More } from "../../resources/Box.tsx";
+import { FilterInput } from "../../resources/FilterInput.tsx";
+import { Form, Input, Select } from "../../resources/Form.tsx";
+import parts from "../../resources/parts.module.css";
+import { ProjectSelect } from "../../resources/ProjectSelect.tsx";
+import work from "../../resources/work.module.css";
+import { Channels } from "./Channels.tsx";
+import type { Draft } from "./draft.ts";
+import { METRICS, type Metric, type Operator, OPERATORS, windowText } from "./labels.ts";
+
+const WINDOWS = [1, 5, 10, 15, 30, 60, 180, 360, 720, 1_440];
+
+const UNITS: Record<Metric, string> = {
+  error_rate: "%",
+  latency: "seconds",
+  cost: "US dollars",
+  tokens: "tokens",
+  feedback_score: "score",
+  run_count: "runs",
+};
+
+export function AlertForm({
+  start,
+  projects,
+  submit,
+  onSave,
+  onCancel,
+}: {
+  start: Draft;
+  projects: Project[];
+  submit: string;
+  /** Throws what is wrong. */
+  onSave: (draft: Draft) => Promise<void>;
+  onCancel: () => void;
+}) {
+  const action = useAction("traces.write");
+  const [draft, setDraft] = useState(start);
+  const set = (change: Partial<Draft>) => setDraft((now) => ({ ...now, ...change }));
+  const text = (name: keyof Draft & ("name" | "percentile" | "feedbackKey" | "threshold" | "window" | Counted)) => ({
+    value: draft[name],
+    onChange: (event: { target: { value: string } }) => set({ [name]: event.target.value }),
+  });
+  const windows = WINDOWS.includes(Number(draft.window)) ? WINDOWS : [Number(draft.window), ...WINDOWS];
+  return (
+    <div className={work.form}>
+      <Form action={action} submit={submit} onSubmit={() => onSave(draft)} onCancel={onCancel}>
+        <Input label="Name" maxLength={200} {...text("name")} />
+        <ProjectSelect projects={projects} value={draft.project} onChange={(project) => set({ project })} />
+        <FilterInput
+          label="Filter"
+          help="Which runs count. eq(is_root, true): whole traces, so that no cost or token counts twice. Empty: every run."
+          value={draft.filter}
+          onChange={(filter) => set({ filter })}
+        />
+        <div className={parts.pair}>
+          <Select
+            label="Figure"
+            value={draft.metric}
+            onChange={({ target }) => set({ metric: target.value as Metric })}
+          >
+            {Object.entries(METRICS).map(([value, words]) => (
+              <option key={value} value={value}>
+                {words}
+              </option>
+            ))}
+          </Select>
+          {draft.metric === "latency" && (
+            <Input
+              label="Percentile, %"
+              type="number"
+              min={1}
+              max={99.9}
+              step="any"
+              help="The latency that this share of the runs does not exceed."
+              {...text("percentile")}
+            />
+          )}
+          {draft.metric === "feedback_score" && (
+            <Input label="Key of the feedback" maxLength={180} placeholder="user_score" {...text("feedbackKey")} />
+          )}
+        </div>
+        <div className={parts.pair}>
+          <Select
+            label="Fires when it is"
+            value={draft.operator}
+            onChange={({ target }) => set({ operator: target.value as Operator })}
+          >
+            {Object.entries(OPERATORS).map(([value, words]) => (
+              <option key={value} value={value}>
+                {words}
+              </option>
+            ))}
+          </Select>
+          <Input label={`Threshold, ${UNITS[draft.metric]}`} type="number" step="any" {...text("threshold")} />
+        </div>
+        <div className={parts.pair}>
+          <Select label="Window" help="Runs that began in this time before the evaluation." {...text("window")}>
+            {windows.map((minutes) => (
+              <option key={minutes} value={minutes}>
+                {windowText(minutes)}
+              </option>
+            ))}
+          </Select>
+          <Input
+            label="Least number of runs"
+            type="number"
+            min={0}
+            help="With fewer runs in the window there is no figure, and the state does not change."
+            {...text("minRuns")}
+          />
+        </div>
+        <More title="Evaluations in a row" open={draft.fireAfter !== "2" || draft.resolveAfter !== "3"}>
+          <div className={parts.pair}>
+            <Input
+              label="Beyond the threshold, to fire"
+              type="number"
+              min={1}
+              max={60}
+              help="There is one evaluation a minute."
+              {...text("fireAfter")}
+            />
+            <Input label="Within the threshold, to resolve" type="number" min={1} max={60} {...text("resolveAfter")} />
+          </div>
+        </More>
+        <Channels channels={draft.channels} onChange={(channels) => set({ channels })} />
+      </Form>
+    </div>
+  );
+}
+
+type Counted = "minRuns" | "fireAfter" | "resolveAfter";

@@ -1,0 +1,62 @@
+/** A filter of runs. The server checks it when the field is left, and the form says where its fault is. */
+import { useId, useState } from "react";
+import { ApiError, call } from "../api/http.ts";
+import { Fault } from "./FilterFault.tsx";
+import controls from "../ui/controls.module.css";
+
+export function FilterInput({
+  label,
+  help,
+  value,
+  onChange,
+}: {
+  label: string;
+  help: string;
+  value: string;
+  onChange: (filter: string) => void;
+}) {
+  const id = useId();
+  const [fault, setFault] = useState<{ filter: string; message: string }>();
+  const check = async () => {
+    const filter = value.trim();
+    if (filter === "") return setFault(undefined);
+    try {
+      await call("POST", "/api/v1/runs/query/validate", { filter });
+      setFault(undefined);
+    } catch (error) {
+      // Whether it is faulty is not known when the server does not answer.
+      if (error instanceof ApiError && error.status >= 400 && error.status < 500)
+        setFault({ filter, message: error.message });
+    }
+  };
+  return (
+    <div className={controls.row}>
+      <label htmlFor={id} className={controls.label}>
+        {label}
+      </label>
+      <input
+        id={id}
+        className={`${controls.field} ${controls.json}`}
+        autoComplete="off"
+        autoCapitalize="off"
+        spellCheck={false}
+        maxLength={10_000}
+        value={value}
+        aria-invalid={fault !== undefined}
+        aria-describedby={`${id}-note`}
+        onChange={(event) => {
+          onChange(event.target.value);
+          setFault(undefined);
+        }}
+        onBlur={() => void check()}
+      />
+      {fault ? (
+        <Fault id={`${id}-note`} {...fault} />
+      ) : (
+        <p id={`${id}-note`} className={controls.help}>
+          {help}
+        </p>
+      )}
+    </div>
+  );
+}

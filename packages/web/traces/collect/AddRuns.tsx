@@ -1,0 +1,145 @@
+/** The dialog that adds one run or several to a dataset or a queue. */
+import { useId, useState } from "react";
+import { FieldInput } from "../../ui/FieldInput.tsx";
+import { Modal } from "../../ui/Modal.tsx";
+import { ModalForm } from "../../resources/ModalForm.tsx";
+import { Loaded } from "../../resources/states.tsx";
+import { ChooseRuns } from "./ChooseRuns.tsx";
+import { answerIn } from "../../../../src/agents/evaluation/evaluators.ts";
+import { answering, asMembers, membersFrom } from "./expected.ts";
+import { firstChoice, isChosen, ensurePlace, PlaceSelect } from "./PlaceSelect.tsx";
+import {
+  addRuns,
+  type Collected,
+  createExample,
+  type Place,
+  PLACE_NEEDS,
+  type PlaceKind,
+  usePlaces,
+} from "./queries.ts";
+import { countText } from "../../ui/format.ts";
+
+/** What a run was given and what it gave. */
+interface Content {
+  inputs: unknown;
+  outputs: unknown;
+}
+
+interface Props {
+  kind: PlaceKind;
+  runs: Collected[];
+  /** Of a single run: its example can be edited before it is added. */
+  content?: Content;
+  onClose: () => void;
+}
+
+/** Characters. A larger run is added as it is. */
+const MOST = 100_000;
+
+export function AddRuns(props: Props) {
+  const places = usePlaces(props.kind);
+  const title = `Add to ${props.kind}`;
+  if (places.data) return <Adding {...props} title={title} places={places.data} />;
+  return (
+    <Modal title={title} onClose={props.onClose}>
+      <Loaded query={places} what={`${props.kind}s`} rows={3}>
+        {() => null}
+      </Loaded>
+    </Modal>
+  );
+}
+
+function Adding({ kind, runs, content, onClose, title, places }: Props & { title: string; places: Place[] }) {
+  const id = useId();
+  const [choice, setChoice] = useState(() => firstChoice(kind, places));
+  const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
+  const [split, setSplit] = useState("");
+  const [draft, setDraft] = useState(() => (kind === "dataset" && content ? createDraft(content) : undefined));
+  const chosen = runs.filter((run) => !left.has(run.id));
+  const inputs = membersFrom(draft?.inputs ?? "");
+  const outputs = draft && !draft.asText ? membersFrom(draft.outputs) : {};
+  const fault = inputs.error ?? outputs.error ?? (draft && !inputs.value ? "The input is empty." : undefined);
+  const [only] = runs;
+  return (
+    <ModalForm
+      title={title}
+      needs={PLACE_NEEDS[kind]}
+      submit={chosen.length === 1 ? "Add run" : `Add ${countText(chosen.length)} runs`}
+      disabled={chosen.length === 0 || !isChosen(choice) || fault !== undefined}
+      onSubmit={async () => {
+        const place = await ensurePlace(kind, choice);
+        setChoice({ id: place, name: "" });
+        const named = split.trim() === "" ? undefined : split.trim();
+        if (!draft || !only || !inputs.value) return addRuns(kind, place, chosen, named);
+        const expected = draft.asText ? answering(draft.answer) : outputs.value;
+        await createExample(place, {
+          inputs: inputs.value,
+          source_run_id: only.id,
+          ...(expected && { outputs: expected }),
+          ...(named !== undefined && { split: named }),
+        });
+      }}
+      onClose={onClose}
+    >
+      <PlaceSelect kind={kind} places={places} choice={choice} onChoice={setChoice} />
+      {runs.length > 1 && <ChooseRuns runs={runs} left={left} onLeft={setLeft} />}
+      {draft && (
+        <>
+          <FieldInput
+            id={`${id}-inputs`}
+            field={{ name: "inputs", label: "Input", kind: "json" }}
+            text={draft.inputs}
+            {...(inputs.error !== undefined && { error: inputs.error })}
+            onText={(text) => setDraft({ ...draft, inputs: text })}
+          />
+          {draft.asText ? (
+            <FieldInput
+              id={`${id}-answer`}
+              field={{
+                name: "answer",
+                label: "Expected answer",
+                kind: "long",
+                help: "What the assistant should have answered. Evaluators compare with it.",
+              }}
+              text={draft.answer}
+              onText={(text) => setDraft({ ...draft, answer: text })}
+            />
+          ) : (
+            <FieldInput
+              id={`${id}-outputs`}
+              field={{ name: "outputs", label: "Expected output", kind: "json", help: "Leave it empty for none." }}
+              text={draft.outputs}
+              {...(outputs.error !== undefined && { error: outputs.error })}
+              onText={(text) => setDraft({ ...draft, outputs: text })}
+            />
+          )}
+        </>
+      )}
+      {kind === "dataset" && (
+        <FieldInput
+          id={`${id}-split`}
+          field={{
+            name: "split",
+            label: "Split",
+            kind: "text",
+            help: "A name for a part of the dataset. May be empty.",
+          }}
+          text={split}
+          onText={setSplit}
+        />
+      )}
+    </ModalForm>
+  );
+}
+
+/** The example as it is edited; undefined where it is too large for that. */
+function createDraft({ inputs, outputs }: Content) {
+  const answer = answerIn(outputs);
+  const draft = {
+    inputs: inputs === null ? "" : JSON.stringify(asMembers(inputs, "input"), null, 2),
+    outputs: outputs === null ? "" : JSON.stringify(asMembers(outputs, "output"), null, 2),
+    asText: answer !== undefined,
+    answer: answer ?? "",
+  };
+  return draft.inputs.length + draft.outputs.length > MOST ? undefined : draft;
+}

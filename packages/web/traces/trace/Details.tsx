@@ -1,0 +1,120 @@
+/** The chosen run: how it went, what it was given, what it gave, and what is noted about it. */
+import { useState } from "react";
+import { Link } from "wouter";
+import { Failed, Loading } from "../../resources/states.tsx";
+import { CopyButton } from "../../ui/CopyButton.tsx";
+import { Payload } from "../../ui/Payload.tsx";
+import { exactTime } from "../../ui/time.ts";
+import { Feedback } from "./Feedback.tsx";
+import { Noted } from "./Noted.tsx";
+import { RunActions } from "./RunActions.tsx";
+import { costText, countText, durationText, tokensText } from "../../ui/format.ts";
+import { useRawRun, useRun, useThreadHere } from "../queries.ts";
+import { State } from "./State.tsx";
+import { Status } from "./Status.tsx";
+import css from "./details.module.css";
+import type { RunDetails, Span } from "../types.ts";
+import { Value } from "./Value.tsx";
+
+const ERROR_LINES = 8;
+
+type Tab = "All" | "Error" | "Input" | "Output" | "State" | "Feedback" | "Raw";
+
+export function Details({ run }: { run: Span }) {
+  const details = useRun(run);
+  const { data } = details;
+  const thread = useThreadHere(data?.thread_id);
+  const [tab, setTab] = useState<Tab>("All");
+  const tabs: Tab[] = [
+    "All",
+    ...(data?.error ? (["Error"] as const) : []),
+    "Input",
+    "Output",
+    "State",
+    "Feedback",
+    "Raw",
+  ];
+  return (
+    // What scrolls must be reachable by keyboard.
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+    <section className={css.details} aria-labelledby="run" tabIndex={0}>
+      <header className={css.head}>
+        <h2 id="run">
+          <Status status={run.status} />
+          {run.name}
+        </h2>
+        <CopyButton text={run.id} label="Copy run id" />
+      </header>
+      <p className={css.facts}>
+        <span>{run.run_type.toLowerCase()}</span>
+        <span>{run.latency_seconds === null ? "running" : durationText(run.latency_seconds)}</span>
+        <time dateTime={run.start_time}>{exactTime(run.start_time)}</time>
+        {data && <Figures data={data} />}
+        {data?.thread_id && thread.data && <Link href={`/chat/${data.thread_id}`}>Open thread</Link>}
+      </p>
+      <RunActions run={run} data={data} />
+      <div className={css.tabs} role="group" aria-label="Show of the run">
+        {tabs.map((one) => (
+          <button key={one} type="button" aria-pressed={one === tab} onClick={() => setTab(one)}>
+            {one}
+          </button>
+        ))}
+      </div>
+      {details.isPending && <Loading />}
+      {details.error && !data && (
+        <Failed title="The run did not load." error={details.error} onRetry={() => void details.refetch()} />
+      )}
+      {data && <Shown tab={tab} data={data} run={run} />}
+    </section>
+  );
+}
+
+function Shown({ tab, data, run }: { tab: Tab; data: RunDetails; run: Span }) {
+  const is = (...tabs: Tab[]) => tabs.includes(tab);
+  return (
+    <>
+      {data.error && is("All", "Error") && (
+        <div className={css.error}>
+          <Payload label="Error" text={data.error} lines={is("Error") ? 200 : ERROR_LINES} />
+        </div>
+      )}
+      {is("All", "Input") && <Value label="Input" value={data.inputs} />}
+      {is("All", "Output") &&
+        (data.outputs === null ? (
+          <p className={css.note}>{run.latency_seconds === null ? "No output yet." : "No output."}</p>
+        ) : (
+          <Value label="Output" value={data.outputs} />
+        ))}
+      {is("All") && <Noted data={data} />}
+      {is("State") && <State data={data} />}
+      {is("Feedback") && <Feedback run={run} />}
+      {is("Raw") && <Raw run={run} />}
+    </>
+  );
+}
+
+function Raw({ run }: { run: Span }) {
+  const { data, error, refetch } = useRawRun(run);
+  if (error) return <Failed title="The run did not load." error={error} onRetry={() => void refetch()} />;
+  if (data === undefined) return <Loading />;
+  return <Payload label="Run as JSON" text={JSON.stringify(data, null, 2)} lines={200} />;
+}
+
+function Figures({ data }: { data: RunDetails }) {
+  const { prompt_tokens, completion_tokens, total_tokens, total_cost, first_token_time, start_time } = data;
+  const model = data.extra.metadata?.ls_model_name;
+  return (
+    <>
+      {typeof model === "string" && <span>{model}</span>}
+      {total_tokens > 0 && (
+        <span>
+          {tokensText(total_tokens)}: {countText(prompt_tokens)} in, {countText(completion_tokens)} out
+        </span>
+      )}
+      {total_cost !== null && Number(total_cost) > 0 && <span>{costText(total_cost)}</span>}
+      {first_token_time && (
+        <span>first token after {durationText((Date.parse(first_token_time) - Date.parse(start_time)) / 1000)}</span>
+      )}
+    </>
+  );
+}
