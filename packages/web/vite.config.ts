@@ -22,7 +22,7 @@ const GROUPS = [
   // What sends the first requests, without React.
   {
     name: "first",
-    test: /packages\/web\/(start|app\/(first|code)|api\/(ahead|http|oauth|server|session|requests)|resources\/presets|traces\/runs\/(request|facets))\.ts$/,
+    test: /packages\/web\/(start|app\/(first|code)|api\/(http|oauth|server|session|requests)|resources\/presets|traces\/runs\/(request|facets))\.ts$/,
   },
   {
     name: "react",
@@ -32,7 +32,7 @@ const GROUPS = [
   { name: "table", test: /node_modules\/@tanstack\/|packages\/web\/ui\/Table/ },
   {
     name: "controls",
-    test: /packages\/web\/(ui\/(?!(Modal|no-scroll-lock|dialog|modal|menu|shares|days)\b)|resources\/(Back|FilterFault|Page|RangePicker|State|action|page|presets|range|states?|TimesDialog)\.|app\/(view-props|title|Mark)|api|traces\/(?!collect)|traces\/collect\/AddTo\.|console\/playground\/handover|chat\/(Notice|thread-row|header\/(pick|assistant)|composer\/attach|session\/connection)\.)|node_modules\/lucide-react\//,
+    test: /packages\/web\/(ui\/(?!(Modal|no-scroll-lock|dialog|modal|menu|shares|days)\b)|resources\/(FilterInput|Page|RangePicker|State|page|presets|range|states?|TimesDialog)\.|app\/(view-props|Mark)\.|api|traces\/(?!collect)|traces\/collect\/AddTo\.|console\/playground\/handover|chat\/(Notice|thread-row|header\/(pick|assistant)|composer\/attach|session\/connection)\.)|node_modules\/lucide-react\//,
     minShareCount: 2,
   },
   // Menus, popovers and dialogs: no view needs them before a press.

@@ -40,7 +40,7 @@ export function joined(known: Step[], page: Step[]): Step[] {
 }
 
 /** A checkpoint (the newest by default) and what led to it, newest first. */
-export function pathTo(steps: Step[], tip: string | undefined): Step[] {
+function pathTo(steps: Step[], tip: string | undefined): Step[] {
   const byId = new Map(steps.map((step) => [step.id, step]));
   const path: Step[] = [];
   let step = tip === undefined ? steps[0] : byId.get(tip);

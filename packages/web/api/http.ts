@@ -1,5 +1,4 @@
 /** One way to call the server: credentials in, problem+json out as an ApiError. */
-import { isAhead, keepAhead, takeAhead } from "./ahead.ts";
 import { freshen } from "./oauth.ts";
 import { resolveAddress } from "./server.ts";
 import { credentials, currentSession } from "./session.ts";
@@ -72,3 +71,30 @@ export const none = (error: unknown): null => {
   if (error instanceof ApiError && error.status === 404) return null;
   throw error;
 };
+
+// Answers that were requested before the code that needs them was loaded. Each is used once, and only while it is new.
+
+/** Milliseconds since the request. */
+const MOST_AGE = 10_000;
+
+const answers = new Map<string, { answer: Promise<unknown>; at: number }>();
+
+/** Whether an answer waits under this key. */
+function isAhead(key: string): boolean {
+  const kept = answers.get(key);
+  return kept !== undefined && Date.now() - kept.at <= MOST_AGE;
+}
+
+/** Keeps an answer for the next `takeAhead`. A failure that is not taken yet is not kept: the request is made again. */
+function keepAhead(key: string, answer: Promise<unknown>): void {
+  const kept = { answer, at: Date.now() };
+  answers.set(key, kept);
+  answer.catch(() => answers.get(key) === kept && answers.delete(key));
+}
+
+/** The answer under this key, which is removed. */
+function takeAhead(key: string): Promise<unknown> | undefined {
+  const answer = isAhead(key) ? answers.get(key)?.answer : undefined;
+  answers.delete(key);
+  return answer;
+}

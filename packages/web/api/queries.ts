@@ -6,11 +6,20 @@ import {
   useInfiniteQuery,
   useQueries,
   useQuery,
+  type UseInfiniteQueryResult,
 } from "@tanstack/react-query";
 import { joined, type Step } from "./checkpoints.ts";
 import { ApiError, call, callFor, none } from "./http.ts";
-import { assistantsRequest, infoRequest, newestRunsRequest, THREADS_PAGE, threadsRequest } from "./requests.ts";
+import {
+  assistantsRequest,
+  infoRequest,
+  newestRunsRequest,
+  THREADS_PAGE,
+  threadsRequest,
+  projectsRequest,
+} from "./requests.ts";
 import type { Assistant, AssistantSchemas, HistoryStep, Run, ThreadRow, ThreadState } from "./types.ts";
+import { useEffect } from "react";
 
 /** Milliseconds for which a view that opens shows an answer without reading again. */
 export const FRESH_MS = 5_000;
@@ -76,7 +85,7 @@ const HISTORY_PAGE = 100;
 /** Checkpoints that are read at most at once; about 300 runs of an agent that uses tools. */
 const HISTORY_MOST = 1_000;
 
-export const historyKey = (threadId: string | undefined) => ["history", threadId];
+const historyKey = (threadId: string | undefined) => ["history", threadId];
 
 /**
  * The thread's checkpoints, newest first, without their values: their size grows with the thread, and a history with them
@@ -209,4 +218,29 @@ export async function cancelRuns(threadId: string): Promise<void> {
   const runs = await call<Run[]>("GET", `/threads/${threadId}/runs?limit=20&select=run_id,status`);
   const cancelled = runs.filter(isOpen).map((run) => `/threads/${threadId}/runs/${run.run_id}/cancel`);
   await Promise.all(cancelled.map((path) => call("POST", `${path}?wait=1&action=interrupt`)));
+}
+
+/** The projects that traces are in. */
+export interface Project {
+  id: string;
+  name: string;
+}
+
+/** The workspace's projects, the one with the newest run first. */
+export function useProjects() {
+  return useQuery({
+    queryKey: ["projects"],
+    queryFn: ({ signal }) => callFor<Project[]>(projectsRequest, signal),
+  });
+}
+
+// Reads the pages of a list until what is sought is among its rows.
+
+type Pages = Pick<UseInfiniteQueryResult, "hasNextPage" | "isFetching" | "isError" | "fetchNextPage">;
+
+/** Requests the next page while `sought` is true, up to the last page or an error. */
+export function useReadOn({ hasNextPage, isFetching, isError, fetchNextPage }: Pages, sought: boolean): void {
+  useEffect(() => {
+    if (sought && hasNextPage && !isFetching && !isError) void fetchNextPage();
+  }, [sought, hasNextPage, isFetching, isError, fetchNextPage]);
 }

@@ -1,18 +1,16 @@
 import { QueryClientProvider } from "@tanstack/react-query";
-import { type ComponentType, Suspense, useState } from "react";
-import { Route, Switch } from "wouter";
+import { type ComponentType, Suspense, useState, Component, type ReactNode } from "react";
+import { Route, Switch, Link } from "wouter";
 import { useRefusal } from "../api/me.ts";
 import { queryClient } from "../api/queries.ts";
 import { Empty, Loading } from "../resources/states.tsx";
 import type { ViewProps } from "./view-props.ts";
 import { Page } from "../resources/Page.tsx";
-import { Boundary } from "./Boundary.tsx";
 import { loadedView } from "./code.ts";
-import { Gate } from "./Gate.tsx";
-import { NotFound } from "./NotFound.tsx";
+import { Gate, SignedIn } from "./SignIn.tsx";
 import { Shell } from "./Shell.tsx";
-import { SignedIn } from "./SignedIn.tsx";
 import { type View, VIEWS } from "./routes.tsx";
+import { Button } from "../ui/Button.tsx";
 
 export function App() {
   return (
@@ -65,5 +63,63 @@ function Loaded({ view, id }: { view: View; id: string | undefined }) {
         <Shown id={id} />
       </Suspense>
     </Boundary>
+  );
+}
+
+interface Props {
+  /** The view in it. */
+  name: string;
+  /** What the view shows. With another one it is tried again. */
+  id: string | undefined;
+  children: ReactNode;
+}
+
+interface State {
+  error: Error | undefined;
+  id: string | undefined;
+}
+
+/** Keeps an error of one view from taking the page away: React removes everything up to the next boundary. */
+class Boundary extends Component<Props, State> {
+  override state: State = { error: undefined, id: this.props.id };
+
+  static getDerivedStateFromError(thrown: unknown): Partial<State> {
+    return { error: thrown instanceof Error ? thrown : new Error(String(thrown)) };
+  }
+
+  static getDerivedStateFromProps({ id }: Props, state: State): State | null {
+    return id === state.id ? null : { error: undefined, id };
+  }
+
+  override render() {
+    const { error } = this.state;
+    if (!error) return this.props.children;
+    return (
+      <Page title={this.props.name}>
+        <div role="alert">
+          <Empty
+            title="This page cannot be shown."
+            text="Load it again. If it fails again, the console of the browser has the details."
+          >
+            <p>{error.message}</p>
+            <div>
+              <Button onClick={() => location.reload()}>Load again</Button>
+            </div>
+          </Empty>
+        </div>
+      </Page>
+    );
+  }
+}
+
+function NotFound() {
+  return (
+    <Page title="Page not found">
+      <Empty title="No page has this address." text="Check the address, or choose a page from the navigation.">
+        <p>
+          <Link href="/">Open the start page</Link>
+        </p>
+      </Empty>
+    </Page>
   );
 }

@@ -1,7 +1,7 @@
 import { Dialog } from "radix-ui";
 import { X } from "lucide-react";
 import dialog from "../ui/dialog.module.css";
-import { IconButton } from "../ui/IconButton.tsx";
+import { IconButton } from "../ui/Button.tsx";
 import { KEY_LIST } from "../ui/keys.ts";
 import css from "./Shell.module.css";
 

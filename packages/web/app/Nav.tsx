@@ -1,15 +1,29 @@
 /** The navigation: a link for each view, in its group, and what concerns the whole page below. */
-import { BookOpen, Keyboard, LogOut, Moon, PanelLeftClose, PanelLeftOpen, Search, Sun, SunMoon, X } from "lucide-react";
+import {
+  BookOpen,
+  Keyboard,
+  LogOut,
+  Moon,
+  PanelLeftClose,
+  PanelLeftOpen,
+  Search,
+  Sun,
+  SunMoon,
+  X,
+  MapPin,
+} from "lucide-react";
 import { Link, useLocation } from "wouter";
 import { useMe } from "../api/me.ts";
-import { IconButton } from "../ui/IconButton.tsx";
+import { IconButton } from "../ui/Button.tsx";
 import { Mark } from "./Mark.tsx";
 import { loadCodeAt } from "./code.ts";
 import css from "./Nav.module.css";
-import { Place, PlaceButton } from "./Place.tsx";
 import { useSignOut } from "./sign-out.ts";
 import { chooseTheme, type Theme, useTheme } from "./theme.ts";
 import { GROUPS, type View, viewAt, useViews } from "./routes.tsx";
+import { useId } from "react";
+import { useInfo } from "../api/queries.ts";
+import { currentSession } from "../api/session.ts";
 
 const NEXT: Record<Theme, Theme> = { system: "light", light: "dark", dark: "system" };
 
@@ -143,5 +157,70 @@ function Entry({
       <view.icon size={16} aria-hidden />
       <span className={css.word}>{view.name}</span>
     </Link>
+  );
+}
+
+const LOCAL = /^(localhost|127\.0\.0\.1|\[::1\])$/;
+/** Characters of a key that name it: those that the list of keys shows. */
+const HINT = 12;
+
+type Facts = [name: string, value: string][];
+
+function useFacts(): Facts {
+  const { data: me } = useMe();
+  const { data: info } = useInfo();
+  const session = currentSession();
+  const caller =
+    me?.member?.email ??
+    me?.member?.subject ??
+    (session?.kind === "key"
+      ? `key ${session.secret.slice(0, HINT)}…`
+      : session
+        ? "signed in by OAuth"
+        : "no key needed");
+  const environment = LOCAL.test(location.hostname) ? "local" : location.hostname;
+  return [
+    ["Workspace", me?.workspace.name ?? me?.workspace.id ?? ""],
+    ["Signed in", me?.role ? `${caller} · ${me.role}` : caller],
+    ["Server", info ? `${environment} · ${info.weir_version}` : environment],
+  ];
+}
+
+/** Where the page is: the workspace, who calls, the deployment, and its version. */
+function Place() {
+  return (
+    <dl className={css.place}>
+      {useFacts().map(([name, value]) => (
+        <div key={name}>
+          <dt className="visually-hidden">{name}</dt>
+          <dd title={`${name}: ${value}`}>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** The same in a rail: a tooltip of a button, which opens it. */
+function PlaceButton() {
+  const id = useId();
+  const facts = useFacts();
+  return (
+    <>
+      <IconButton
+        label="Workspace, caller and server"
+        title={facts.map((fact) => fact.join(": ")).join("\n")}
+        popoverTarget={id}
+      >
+        <MapPin size={16} aria-hidden />
+      </IconButton>
+      <dl id={id} popover="auto" className={css.placePopover}>
+        {facts.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </>
   );
 }

@@ -2,8 +2,7 @@
 import { X } from "lucide-react";
 import { Dialog } from "radix-ui";
 import { type ReactNode, useState } from "react";
-import { Button } from "../ui/Button.tsx";
-import { IconButton } from "../ui/IconButton.tsx";
+import { Button, IconButton } from "../ui/Button.tsx";
 import dialog from "../ui/dialog.module.css";
 import css from "./Shell.module.css";
 

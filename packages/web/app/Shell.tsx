@@ -1,12 +1,13 @@
 /** The frame: the navigation, the threads beside the chat, and the page. On a narrow screen both columns are sheets. */
 import { lazy, type ReactNode, Suspense, useCallback, useEffect, useMemo, useState, useSyncExternalStore } from "react";
-import { useLocation } from "wouter";
+import { useLocation, useSearch } from "wouter";
 import { FrameContext } from "./view-props.ts";
 import { bindShortcuts } from "../ui/keys.ts";
-import { useLoaded } from "../ui/loaded.ts";
+import { useLoaded } from "../ui/on-demand.ts";
 import { Nav } from "./Nav.tsx";
-import { useKeptRange } from "./kept-range.ts";
 import css from "./Shell.module.css";
+import { keepRange } from "../resources/range.ts";
+import { viewAt } from "./routes.tsx";
 
 const loadKeySheet = async () => (await import("./KeySheet.tsx")).KeySheet;
 const loadPalette = async () => (await import("./Palette.tsx")).default;
@@ -131,4 +132,20 @@ function useFolded(key: string, first = false): [folded: boolean, toggle: () => 
     [key],
   );
   return [folded, toggle];
+}
+
+/** The range of the last view that has one. */
+let last = "";
+
+/** The part of an address that the next view with a time range takes along, over views without one. */
+function useKeptRange(): string {
+  const [path] = useLocation();
+  const own = keepRange(useSearch());
+  const view = viewAt(path);
+  // An item of a list may be opened without the range of the list.
+  const isShown = view?.ranged === true && (own !== "" || path === view.path);
+  useEffect(() => {
+    if (isShown) last = own;
+  }, [isShown, own]);
+  return isShown ? own : last;
 }

@@ -1,14 +1,19 @@
-import { useQuery } from "@tanstack/react-query";
-import { useId, useState } from "react";
-import { discover, forgetClient, signInAt, startSignIn } from "../api/oauth.ts";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useId, useState, useEffect, useRef, type ReactNode } from "react";
+import { discover, forgetClient, signInAt, startSignIn, finishSignIn } from "../api/oauth.ts";
 import { currentSession, setSession } from "../api/session.ts";
 import { Button } from "../ui/Button.tsx";
 import { Mark } from "./Mark.tsx";
 import css from "./SignIn.module.css";
 import controls from "../ui/controls.module.css";
+import { useLocation, useSearch } from "wouter";
+import { LoadFailed } from "../chat/Notice.tsx";
+import { ApiError } from "../api/http.ts";
+import { useAssistants } from "../api/queries.ts";
+import { useMe } from "../api/me.ts";
 
 /** An API key or the server's own sign-in, which are kept for this tab only, or the OpenID provider of the members. */
-export function SignIn({ refusal, onDone }: { refusal: string; onDone: () => void }) {
+function SignIn({ refusal, onDone }: { refusal: string; onDone: () => void }) {
   const id = useId();
   const [key, setKey] = useState("");
   const [trouble, setTrouble] = useState("");
@@ -79,4 +84,55 @@ export function SignIn({ refusal, onDone }: { refusal: string; onDone: () => voi
       </form>
     </main>
   );
+}
+
+/** The redirect address of the server's consent page. */
+export function SignedIn() {
+  const search = useSearch();
+  const [, navigate] = useLocation();
+  const [trouble, setTrouble] = useState("");
+  const started = useRef(false);
+  useEffect(() => {
+    // A code is good for one exchange; effects run twice in development.
+    if (started.current) return;
+    started.current = true;
+    finishSignIn(search)
+      .then((from) => navigate(from, { replace: true }))
+      .catch((error: unknown) => setTrouble(error instanceof Error ? error.message : "The sign-in failed."));
+  }, [search, navigate]);
+  return (
+    <main className={css.page}>
+      {trouble === "" ? (
+        <p role="status">Signing in…</p>
+      ) : (
+        <LoadFailed title="Not signed in." error={trouble} onRetry={() => navigate("/", { replace: true })} />
+      )}
+    </main>
+  );
+}
+
+const isRefusal = (error: unknown): error is ApiError =>
+  error instanceof ApiError && (error.status === 401 || error.status === 403);
+
+/** Lets in who the server lets in: asks it, and shows the sign-in when it says no. */
+export function Gate({ children }: { children: ReactNode }) {
+  const assistants = useAssistants();
+  const client = useQueryClient();
+  const me = useMe();
+  const { error } = assistants;
+  // A role without assistants may still use other views.
+  if (isRefusal(error) && me.data) return children;
+  if (isRefusal(error) && me.isPending) return null;
+  if (isRefusal(error)) return <SignIn refusal={error.message} onDone={() => void client.resetQueries()} />;
+  if (error && !assistants.data)
+    return (
+      <main className={css.page}>
+        <LoadFailed
+          title="The server cannot be reached."
+          error={error.message}
+          onRetry={() => void assistants.refetch()}
+        />
+      </main>
+    );
+  return children;
 }

@@ -1,9 +1,8 @@
 /** What the server finds by the words in the palette: threads and traces that no list on the page has loaded. */
 import { useQuery } from "@tanstack/react-query";
 import { call } from "../api/http.ts";
-import { useThreads } from "../api/queries.ts";
+import { useThreads, useProjects } from "../api/queries.ts";
 import type { ThreadRow } from "../api/types.ts";
-import { useProjects } from "../api/projects.ts";
 import type { TraceRow } from "../traces/types.ts";
 import { useLater } from "../ui/later.ts";
 
@@ -19,7 +18,7 @@ const DAYS_MS = 30 * 24 * 3_600_000;
 const NO_THREADS: ThreadRow[] = [];
 const NO_TRACES: TraceRow[] = [];
 
-export interface Found {
+interface Found {
   /** The words that were searched; "" for none. */
   words: string;
   threads: ThreadRow[];

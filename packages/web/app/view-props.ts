@@ -1,5 +1,5 @@
 /** What a page needs of the frame around it. */
-import { createContext, useContext } from "react";
+import { createContext, useContext, useEffect } from "react";
 
 interface Frame {
   /** Shows or hides the threads in the chat, and the navigation elsewhere. */
@@ -17,4 +17,14 @@ export const useFrame = () => useContext(FrameContext);
 /** What a view gets: the part of the address after its path, if there is one. */
 export interface ViewProps {
   id: string | undefined;
+}
+
+/** Sets the title of the tab while a view is open. */
+export function useTitle(title: string): void {
+  useEffect(() => {
+    document.title = `${title} · Weir`;
+    return () => {
+      document.title = "Weir";
+    };
+  }, [title]);
 }

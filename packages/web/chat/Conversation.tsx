@@ -2,32 +2,28 @@
 import { lazy, type ReactNode, Suspense, useEffect, useMemo, useRef, useState } from "react";
 import { useMay } from "../api/me.ts";
 import type { Assistant } from "../api/types.ts";
-import { useTitle } from "../app/title.ts";
+import { useTitle } from "../app/view-props.ts";
 import { coarse } from "../ui/device.ts";
 import { useKeys } from "../ui/keys.ts";
-import { useLoaded } from "../ui/loaded.ts";
+import { useLoaded } from "../ui/on-demand.ts";
 import { useAgent } from "./session/agent.ts";
-import { Announcer } from "./composer/Announcer.tsx";
+import { Announcer, Strip, useSpoken } from "./composer/Strip.tsx";
 import { loadMarkdown } from "./turn/Answer.tsx";
 import { acceptedBy } from "./composer/attach.ts";
 import { Composer } from "./composer/Composer.tsx";
-import { useConnection } from "./session/connection.ts";
+import { useConnection, errorText, isUnanswered } from "./session/connection.ts";
 import css from "./Conversation.module.css";
 import { decisionsIn } from "./turn/decisions.ts";
-import { Decisions, NEXT_DECISION } from "./turn/Decisions.tsx";
+import { Decisions, NEXT_DECISION, useDecided } from "./turn/Decisions.tsx";
 import { LoadFailed, LoadingTurns } from "./Notice.tsx";
 import { useFollow } from "./turn/follow.ts";
 import { Log } from "./turn/Log.tsx";
-import { errorText, isUnanswered } from "./session/errors.ts";
 import { stripLine } from "./composer/status.ts";
 import { collectLiveCalls } from "./session/stream.ts";
-import { Strip } from "./composer/Strip.tsx";
 import { useClock, useOnline, useRunClock } from "./session/clock.ts";
 import { useDriver } from "./session/driver.ts";
-import { useDecided } from "./turn/useDecided.ts";
 import { useThread } from "./session/useThread.ts";
-import { useTurns } from "./turn/useTurns.ts";
-import { useSpoken } from "./composer/spoken.ts";
+import { useTurns } from "./turn/turns.ts";
 
 // What is shown first, the messages and the composer, needs none of these.
 const loadPanel = async () => (await import("./turn/Panel.tsx")).Panel;

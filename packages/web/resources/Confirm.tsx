@@ -2,11 +2,12 @@
 import { AlertDialog } from "radix-ui";
 import { type ReactNode, useState } from "react";
 import type { Permission } from "../../../src/http/principal.ts";
-import { useAction } from "./action.ts";
+import { useAction } from "../api/me.ts";
 import { Button } from "../ui/Button.tsx";
 import dialog from "../ui/dialog.module.css";
 import { opener } from "../ui/Modal.tsx";
 import css from "../ui/modal.module.css";
+import { useLocation } from "wouter";
 
 export function Confirm({
   title,
@@ -60,5 +61,40 @@ export function Confirm({
         </AlertDialog.Content>
       </AlertDialog.Portal>
     </AlertDialog.Root>
+  );
+}
+
+/** Asks before what a page shows is deleted, and then goes back to the list that it was in. */
+export function ConfirmDelete({
+  title,
+  text,
+  what,
+  needs,
+  list,
+  onDelete,
+  onClose,
+}: {
+  title: string;
+  text: string;
+  /** The kind of it: what the button names. */
+  what: string;
+  needs: Permission;
+  list: string;
+  onDelete: () => Promise<void>;
+  onClose: () => void;
+}) {
+  const [, navigate] = useLocation();
+  return (
+    <Confirm
+      title={title}
+      text={text}
+      act={`Delete ${what}`}
+      needs={needs}
+      onAct={async () => {
+        await onDelete();
+        navigate(list);
+      }}
+      onClose={onClose}
+    />
   );
 }

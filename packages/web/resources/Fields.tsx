@@ -1,5 +1,5 @@
 /** What is known of one thing: names and values. A fact without a value is left out. */
-import type { ReactNode } from "react";
+import { type ReactNode, useId } from "react";
 import css from "./parts.module.css";
 
 export function Facts({ facts }: { facts: Record<string, ReactNode> }) {
@@ -22,5 +22,29 @@ function FactRow({ name, children }: { name: string; children: ReactNode }) {
       <dt>{name}</dt>
       <dd>{children}</dd>
     </>
+  );
+}
+
+/** A fact of a page's grid of facts: `<dl className={work.facts}>`. */
+export function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+/** A part of a page with a name, and a button for it. */
+export function Section({ title, act, children }: { title: string; act?: ReactNode; children: ReactNode }) {
+  const id = useId();
+  return (
+    <section className={css.section} aria-labelledby={id}>
+      <div className={css.head}>
+        <h2 id={id}>{title}</h2>
+        {act}
+      </div>
+      {children}
+    </section>
   );
 }

@@ -1,8 +1,8 @@
 /** A filter of runs. The server checks it when the field is left, and the form says where its fault is. */
 import { useId, useState } from "react";
 import { ApiError, call } from "../api/http.ts";
-import { Fault } from "./FilterFault.tsx";
 import controls from "../ui/controls.module.css";
+import css from "./FilterInput.module.css";
 
 export function FilterInput({
   label,
@@ -58,5 +58,20 @@ export function FilterInput({
         </p>
       )}
     </div>
+  );
+}
+
+/** A filter with the place of its fault. */
+export function Fault({ id, filter, message }: { id?: string; filter: string; message: string }) {
+  const at = Number(/position (\d+)/.exec(message)?.[1] ?? filter.length);
+  return (
+    <p id={id} className={css.fault} role="alert">
+      <code>
+        {filter.slice(0, at)}
+        <mark>{filter.slice(at, at + 1) || " "}</mark>
+        {filter.slice(at + 1)}
+      </code>{" "}
+      {message}
+    </p>
   );
 }

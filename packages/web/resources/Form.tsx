@@ -1,9 +1,10 @@
 /** Parts of the forms of the console: a labelled control, and the buttons with what went wrong. */
 import { type ComponentProps, type ReactNode, useId } from "react";
-import type { Action } from "./action.ts";
-import { Button } from "../ui/Button.tsx";
+import type { Action } from "../api/me.ts";
+import { Button, IconButton } from "../ui/Button.tsx";
 import controls from "../ui/controls.module.css";
 import css from "./parts.module.css";
+import { X } from "lucide-react";
 
 interface Labelled {
   label: string;
@@ -122,5 +123,30 @@ export function Form({
         </Button>
       </div>
     </form>
+  );
+}
+
+/** One of several things of a form, such as a channel or a judge, with its name and a button that removes it. */
+export function Box({ title, onRemove, children }: { title: string; onRemove: () => void; children: ReactNode }) {
+  return (
+    <div className={css.box} role="group" aria-label={title}>
+      <div className={css.boxHead}>
+        {title}
+        <IconButton label={`Remove ${title}`} onClick={onRemove}>
+          <X size={16} aria-hidden />
+        </IconButton>
+      </div>
+      {children}
+    </div>
+  );
+}
+
+/** What is seldom needed of a form. Open from the beginning when it holds something. */
+export function More({ title, open, children }: { title: string; open: boolean; children: ReactNode }) {
+  return (
+    <details className={css.more} open={open}>
+      <summary>{title}</summary>
+      <div>{children}</div>
+    </details>
   );
 }

@@ -1,7 +1,7 @@
 /** A dialog with a form. The server's refusal stands above its buttons. */
 import type { ReactNode } from "react";
 import type { Permission } from "../../../src/http/principal.ts";
-import { useAction } from "./action.ts";
+import { useAction } from "../api/me.ts";
 import { Button } from "../ui/Button.tsx";
 import { Modal } from "../ui/Modal.tsx";
 import css from "../ui/modal.module.css";

@@ -1,10 +1,11 @@
 /** The shape that all pages of the console share: title, purpose, actions, tools, the list, and an aside. */
-import { Menu } from "lucide-react";
+import { Menu, ChevronLeft } from "lucide-react";
 import { type ReactNode, useEffect } from "react";
-import { useFrame } from "../app/view-props.ts";
-import { IconButton } from "../ui/IconButton.tsx";
-import { useTitle } from "../app/title.ts";
+import { useFrame, useTitle } from "../app/view-props.ts";
+import { IconButton } from "../ui/Button.tsx";
 import css from "./page.module.css";
+import { Link } from "wouter";
+import controls from "../ui/controls.module.css";
 
 export function Page({
   title,
@@ -74,5 +75,14 @@ export function Page({
         </div>
       )}
     </main>
+  );
+}
+
+/** The link from an item to the list that it is of. On a phone the name is for screen readers only: the title needs the width. */
+export function Back({ href, name }: { href: string; name: string }) {
+  return (
+    <Link href={href} className={`${controls.button} ${controls.quiet} ${css.back}`} aria-label={name}>
+      <ChevronLeft size={14} aria-hidden /> <span>{name}</span>
+    </Link>
   );
 }

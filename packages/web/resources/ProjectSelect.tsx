@@ -1,6 +1,6 @@
 /** The choice of a project. One that is not among those listed keeps its place. */
 import { Link } from "wouter";
-import type { Project } from "../api/projects.ts";
+import type { Project } from "../api/queries.ts";
 import { Select } from "./Form.tsx";
 
 export function ProjectSelect({

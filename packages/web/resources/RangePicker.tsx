@@ -1,6 +1,6 @@
 import { useState } from "react";
 import controls from "../ui/controls.module.css";
-import { useLoaded } from "../ui/loaded.ts";
+import { useLoaded } from "../ui/on-demand.ts";
 import css from "./page.module.css";
 import { PRESETS, useRange } from "./range.ts";
 

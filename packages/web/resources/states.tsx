@@ -2,8 +2,7 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import { Fragment, type ReactNode } from "react";
 import { ApiError } from "../api/http.ts";
-import { Button } from "../ui/Button.tsx";
-import { CopyButton } from "../ui/CopyButton.tsx";
+import { Button, CopyButton } from "../ui/Button.tsx";
 import css from "./states.module.css";
 
 const WIDTHS = [72, 58, 66, 49, 70, 61, 54, 64];
@@ -63,7 +62,7 @@ export function Command({ text, label = "Copy the command" }: { text: string; la
 }
 
 /** What to do about an answer that is an error, by its status. */
-export function describeRemedy(error: Error): string {
+function describeRemedy(error: Error): string {
   const status = error instanceof ApiError ? error.status : undefined;
   if (status === 0) return "Check your connection, or whether the server runs.";
   if (status === 401) return "Sign in again.";

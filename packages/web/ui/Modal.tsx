@@ -4,7 +4,7 @@ import { Dialog } from "radix-ui";
 import { type ReactNode, useState } from "react";
 import { coarse } from "./device.ts";
 import dialog from "./dialog.module.css";
-import { IconButton } from "./IconButton.tsx";
+import { IconButton } from "./Button.tsx";
 import css from "./modal.module.css";
 
 export function Modal({

@@ -1,6 +1,6 @@
 /** A text that may be large: its beginning, then all of it, and past what a page can hold as a file. */
 import { type ReactNode, useState } from "react";
-import { CopyButton } from "./CopyButton.tsx";
+import { CopyButton } from "./Button.tsx";
 import css from "./payload.module.css";
 import { bytesText, countText } from "./format.ts";
 

@@ -4,7 +4,7 @@ import { useLocation, useRoute } from "wouter";
 import { useThreads } from "../../api/queries.ts";
 import { useLater } from "../../ui/later.ts";
 import controls from "../../ui/controls.module.css";
-import { LinkButton } from "../../ui/LinkButton.tsx";
+import { LinkButton } from "../../ui/Button.tsx";
 import { waits } from "../../chat/thread-row.ts";
 import { groupThreads, isOfCron } from "./groups.ts";
 import css from "./Sidebar.module.css";

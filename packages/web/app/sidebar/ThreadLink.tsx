@@ -5,9 +5,11 @@ import type { ThreadRow } from "../../api/types.ts";
 import { threadTip, threadTitle, waits } from "../../chat/thread-row.ts";
 import controls from "../../ui/controls.module.css";
 import { shortTime } from "../../ui/time.ts";
-import { useTimeText } from "../../ui/time-text.ts";
+import { useTimeText } from "../../ui/Time.tsx";
 import css from "./Sidebar.module.css";
-import { ThreadMenu } from "./ThreadMenu.tsx";
+import { Ellipsis } from "lucide-react";
+import { usePressed } from "../../ui/on-demand.ts";
+import type { Props } from "./OpenedThreadMenu.tsx";
 
 const WORDS = { interrupted: "waiting for you", busy: "running", error: "failed", idle: "" };
 
@@ -64,4 +66,17 @@ function Rename({ title, onDone }: { title: string; onDone: (title: string) => v
       }}
     />
   );
+}
+
+const loadMenu = async () => (await import("./OpenedThreadMenu.tsx")).default;
+
+/** What can be done with a thread of the list. */
+function ThreadMenu(props: Props) {
+  const { Opened, button } = usePressed(loadMenu);
+  const trigger = (
+    <button {...button} className={`${controls.icon} ${css.menu}`} aria-label={`More about ${props.title}`}>
+      <Ellipsis size={16} aria-hidden />
+    </button>
+  );
+  return Opened ? <Opened {...props} trigger={trigger} /> : trigger;
 }

@@ -3,7 +3,7 @@ import type { ThreadRow } from "../../api/types.ts";
 import { waits } from "../../chat/thread-row.ts";
 import { dayGroup } from "../../ui/time.ts";
 
-export interface Group {
+interface Group {
   name: string;
   threads: ThreadRow[];
 }

@@ -1,12 +1,10 @@
 /** The field for a message, with what is attached to it. Send and Stop are one button in one place; the focus stays here. */
-import { ArrowUp, Paperclip, Square } from "lucide-react";
+import { ArrowUp, Paperclip, Square, FileText, Music, X } from "lucide-react";
 import { type RefObject, useEffect, useRef, useState } from "react";
 import { type Accepts, readFiles } from "./attach.ts";
-import { Attachments } from "./Attachments.tsx";
 import css from "./Composer.module.css";
 import { coarse } from "../../ui/device.ts";
-import { IconButton } from "../../ui/IconButton.tsx";
-import { LinkButton } from "../../ui/LinkButton.tsx";
+import { IconButton, LinkButton } from "../../ui/Button.tsx";
 import { keepInTab } from "../../ui/storage.ts";
 import type { Media } from "../turn/media.ts";
 import type { Queued } from "./queue.ts";
@@ -204,5 +202,47 @@ export function Composer({
         )}
       </div>
     </form>
+  );
+}
+
+/** The files that go with the message that is being written. */
+function Attachments({
+  media,
+  refused,
+  onRemove,
+}: {
+  media: Media[];
+  refused: string;
+  onRemove: (at: number) => void;
+}) {
+  return (
+    <>
+      {refused !== "" && (
+        <p className={css.refused} role="alert">
+          {refused}
+        </p>
+      )}
+      {media.length > 0 && (
+        <ul className={css.attached} aria-label="Attachments">
+          {media.map((one, i) => (
+            // A file may be attached twice.
+            // oxlint-disable-next-line react/no-array-index-key
+            <li key={i}>
+              {one.kind === "image" ? (
+                <img src={one.url} alt="" />
+              ) : one.kind === "audio" ? (
+                <Music size={16} aria-hidden />
+              ) : (
+                <FileText size={16} aria-hidden />
+              )}
+              <span title={one.name}>{one.name}</span>
+              <IconButton label={`Remove ${one.name}`} onClick={() => onRemove(i)}>
+                <X size={14} aria-hidden />
+              </IconButton>
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
   );
 }

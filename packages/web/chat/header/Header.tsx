@@ -3,8 +3,8 @@ import type { ReactNode } from "react";
 import type { Assistant } from "../../api/types.ts";
 import { useFrame } from "../../app/view-props.ts";
 import controls from "../../ui/controls.module.css";
-import { IconButton } from "../../ui/IconButton.tsx";
-import { usePressed } from "../../ui/pressed.ts";
+import { IconButton } from "../../ui/Button.tsx";
+import { usePressed } from "../../ui/on-demand.ts";
 import css from "./Header.module.css";
 import { threadTip } from "../thread-row.ts";
 

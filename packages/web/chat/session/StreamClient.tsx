@@ -2,11 +2,10 @@
 import { useMessageMetadata, useStream } from "@langchain/react";
 import { useEffect, useLayoutEffect, useState } from "react";
 import { SERVER } from "../../api/server.ts";
-import { LinkButton } from "../../ui/LinkButton.tsx";
+import { LinkButton } from "../../ui/Button.tsx";
 import type { AgentOptions, Connected } from "./stream.ts";
 import { noteConnected, noteLost } from "./connection.ts";
-import { Connections } from "./transport.ts";
-import { streamFetch } from "./stream-fetch.ts";
+import { Connections, streamFetch } from "./transport.ts";
 
 /** The client does not give up while the page is open: the next attempt is at most 6 s away. */
 const ATTEMPTS = 100_000;

@@ -1,15 +1,14 @@
 /** The user's actions on the agent: send, stop, continue, edit, ask again. */
 import { useEffect, useMemo, useRef } from "react";
-import { cancelRuns, renameThread } from "../../api/queries.ts";
+import { cancelRuns, renameThread, queryClient } from "../../api/queries.ts";
 import type { Stream } from "./stream.ts";
 import { toBlock, buildContent, type Media, withText } from "../turn/media.ts";
 import { useOnline } from "./clock.ts";
-import { awaitServer } from "./await-server.ts";
-import { isLost, useConnection } from "./connection.ts";
-import { isUnanswered } from "./errors.ts";
+import { isLost, useConnection, isUnanswered, noteConnected, noteLost } from "./connection.ts";
 import { adoptNew, dequeue, enqueue, NEW, type Queued, requeue, useQueue } from "../composer/queue.ts";
 import type { TurnActions } from "../turn/Turn.tsx";
 import type { ThreadView } from "./useThread.ts";
+import { authFetch } from "../../api/http.ts";
 
 const TITLE = 80;
 
@@ -28,7 +27,7 @@ interface Wiring {
   open: (callId: string) => void;
 }
 
-export interface Driver {
+interface Driver {
   actions: TurnActions;
   queue: Queued[];
   unqueue: (id: string) => void;
@@ -159,3 +158,30 @@ export function useDriver(wiring: Wiring): Driver {
 
 /** A run is open, or the state after it is not read yet. */
 const isOpen = ({ stream, view }: Pick<Wiring, "stream" | "view">) => view.thread.run !== undefined || stream.isLoading;
+
+/** Milliseconds until the server is asked again: doubled after each attempt, as by the stream's client. */
+const FIRST_MS = 1_000;
+const LAST_MS = 6_000;
+
+let asking: Promise<void> | undefined;
+
+/** Asks the server until it answers, and then reads again what was not answered. */
+const awaitServer = (): Promise<void> => (asking ??= ask().finally(() => (asking = undefined)));
+
+async function ask(): Promise<void> {
+  if (isLost()) return;
+  for (let attempt = 1; ; attempt++) {
+    const delayMs = Math.min(FIRST_MS * 2 ** (attempt - 1), LAST_MS);
+    noteLost({ attempt, delayMs });
+    await new Promise((resolve) => setTimeout(resolve, delayMs));
+    // The stream was first.
+    if (!isLost()) break;
+    const isBack = await authFetch("/ok").then(
+      ({ ok }) => ok,
+      () => false,
+    );
+    if (isBack) break;
+  }
+  noteConnected();
+  await queryClient.refetchQueries({ type: "active", predicate: ({ state }) => state.status === "error" });
+}

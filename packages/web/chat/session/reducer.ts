@@ -25,7 +25,7 @@ export interface Partial {
 }
 
 /** An answer of this tab that no checkpoint shows yet. */
-export interface Said {
+interface Said {
   at: string;
   after: string;
   words: string;

@@ -1,7 +1,7 @@
 /** The stream of a thread, as the page uses it. */
 import type { AnyStream } from "@langchain/react";
 import type { RawMessage } from "../../api/types.ts";
-import type { NewestRun } from "./stream-fetch.ts";
+import type { NewestRun } from "./transport.ts";
 import type { LiveCall } from "../turn/turns.ts";
 
 /** What the page uses of the stream, with its client or without. */

@@ -1,14 +1,12 @@
 /** Feeds the reducer of a thread with all that arrives about it, and reads from it what the page shows. */
-import { useEffect, useMemo, useReducer, useState } from "react";
+import { useEffect, useMemo, useReducer, useState, useRef } from "react";
 import { useSearchParams } from "wouter";
 import { queryClient, useHistory, useMessagesAt, useRuns } from "../../api/queries.ts";
 import { sharedState, useThreadState } from "../../api/state.ts";
 import type { Interrupt, RawMessage, ThreadState } from "../../api/types.ts";
 import { liveMessages, type Stream } from "./stream.ts";
-import { errorText } from "./errors.ts";
-import { keepPartials, keptPartials } from "./partials.ts";
+import { errorText } from "./connection.ts";
 import { type Checkpoint, findCheckpoints, type Fork, findForks, type Step } from "../../api/checkpoints.ts";
-import { useMissed, useUnseen } from "./missed.ts";
 import {
   begin,
   listInterrupts,
@@ -20,7 +18,9 @@ import {
   type Read,
   reduce,
   type Thread,
+  type Partial,
 } from "./reducer.ts";
+import { keepInTab } from "../../ui/storage.ts";
 
 export interface ThreadView {
   thread: Thread;
@@ -146,4 +146,73 @@ function parseRead(state: ThreadState | null): Read {
     ),
     ...(error === undefined ? {} : { failed: errorText(error) }),
   };
+}
+
+// Notices a run that the stream does not see: another tab, the API or a cron started it while the stream was idle. Or this tab
+// answered a question that arose while the stream was idle: its client sends the answer and subscribes to nothing.
+
+/** Milliseconds in which the stream may still report the run by itself. */
+const GRACE_MS = 1_000;
+
+/** Whether a run that this view began is not in the stream in time. */
+function useUnseen(own: boolean, loading: boolean): boolean {
+  const unseen = own && !loading;
+  const [late, setLate] = useState(false);
+  useEffect(() => {
+    if (!unseen) return;
+    const timer = setTimeout(() => setLate(true), GRACE_MS);
+    return () => {
+      clearTimeout(timer);
+      setLate(false);
+    };
+  }, [unseen]);
+  return unseen && late;
+}
+
+/**
+ * Whether the newest run of the thread is one that the stream does not see. A run that it sees begins a phase.
+ * Calls `onMissed` when the stream does not report it in time.
+ *
+ * @param opened the newest run when the thread was opened
+ * @param newest the newest run as read last; undefined while it is not known
+ * @param unseen the phase is about a run of this view that the stream does not see
+ */
+function useMissed(
+  phase: number,
+  opened: string | undefined,
+  newest: string | undefined,
+  unseen: boolean,
+  onMissed: () => void,
+): boolean {
+  const [known, setKnown] = useState({ phase, newest: opened });
+  // The first read of a phase names the run that the phase is about.
+  if (newest !== undefined && known.phase !== phase && !unseen) setKnown({ phase, newest });
+  const missed = newest !== undefined && (known.phase === phase || unseen) && known.newest !== newest;
+  const now = useRef(onMissed);
+  useEffect(() => {
+    now.current = onMissed;
+  });
+  useEffect(() => {
+    if (!missed) return;
+    const timer = setTimeout(() => now.current(), GRACE_MS);
+    return () => clearTimeout(timer);
+  }, [missed, phase]);
+  return missed;
+}
+
+/** Characters that are kept of a thread. */
+const MOST = 200_000;
+
+const storageKey = (threadId: string) => `weir.stopped.${threadId}`;
+
+/** Texts of stopped runs, for this tab: no checkpoint has them. */
+function keptPartials(threadId: string | undefined): Partial[] {
+  const text = threadId && sessionStorage.getItem(storageKey(threadId));
+  return text ? (JSON.parse(text) as Partial[]) : [];
+}
+
+function keepPartials(threadId: string, partials: Partial[]): void {
+  if (partials.length === 0) return;
+  const text = JSON.stringify(partials);
+  if (text.length <= MOST) keepInTab(storageKey(threadId), text);
 }

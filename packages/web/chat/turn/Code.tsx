@@ -1,6 +1,6 @@
 /** A block of code: its language, a copy button, and colour once it no longer grows. */
 import { Fragment, type ReactNode, useEffect, useState } from "react";
-import { CopyButton } from "../../ui/CopyButton.tsx";
+import { CopyButton } from "../../ui/Button.tsx";
 import css from "./Code.module.css";
 import type { highlight } from "./highlight.ts";
 

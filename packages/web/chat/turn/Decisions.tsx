@@ -1,13 +1,16 @@
 /** The decisions that wait at the end of a log. */
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useRef, useState, useMemo } from "react";
 import { Button } from "../../ui/Button.tsx";
-import type { Interrupt } from "../../api/types.ts";
+import type { Interrupt, RawMessage } from "../../api/types.ts";
 import type { Stream } from "../session/stream.ts";
 import { Decision, type Reply } from "./Decision.tsx";
-import { errorText } from "../session/errors.ts";
+import { errorText } from "../session/connection.ts";
 import css from "./Log.module.css";
-import type { News } from "../session/reducer.ts";
+import type { News, Thread } from "../session/reducer.ts";
 import { Tick } from "./Tick.tsx";
+import { useRunDetails } from "../../api/queries.ts";
+import { type Decided, decidedBy } from "./past.ts";
+import { mayResumeAfter, resumedRuns } from "../../api/checkpoints.ts";
 
 /** The first decision that is open, or, when all are made, what sends them. */
 export const NEXT_DECISION = "[data-decision]:not([data-decided]), [data-send-decisions]:enabled";
@@ -126,4 +129,32 @@ export function Decisions({
       )}
     </>
   );
+}
+
+/** The number of runs whose answers are read. */
+const MOST = 50;
+
+/** The decisions of the path in view, also those of another tab and of another day. */
+export function useDecided(threadId: string | undefined, thread: Thread, messages: RawMessage[]): Decided[] {
+  const { steps, at, said } = thread;
+  const resumed = useMemo(() => resumedRuns(steps, at).slice(-MOST), [steps, at]);
+  const runs = useRunDetails(
+    threadId,
+    resumed.map(({ run }) => run),
+  );
+  const details = runs.map(({ data }) => data);
+  const key = details.map((run) => run?.run_id ?? "").join();
+  return useMemo(() => {
+    const known = resumed.flatMap((one, i) => {
+      const run = details[i];
+      return run
+        ? decidedBy({ ...one, at: run.created_at, answered: run.answered }, run.kwargs?.command?.resume, messages)
+        : [];
+    });
+    const seen = new Set(known.map(({ after }) => after));
+    const fresh = said.filter(({ after }) => !seen.has(after) && mayResumeAfter(steps, at, after));
+    return [...known, ...fresh.map((one, i): Decided => ({ ...one, id: `said-${i}` }))];
+    // The details differ by the runs that have arrived.
+    // oxlint-disable-next-line react-hooks/exhaustive-deps
+  }, [steps, at, resumed, key, messages, said]);
 }

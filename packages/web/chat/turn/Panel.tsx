@@ -3,7 +3,7 @@ import { useMessages, useToolCalls } from "@langchain/react";
 import { X } from "lucide-react";
 import { useEffect, useMemo, useRef } from "react";
 import type { RawMessage } from "../../api/types.ts";
-import { IconButton } from "../../ui/IconButton.tsx";
+import { IconButton } from "../../ui/Button.tsx";
 import { type Connected, collectLiveCalls } from "../session/stream.ts";
 import { Answer } from "./Answer.tsx";
 import { useFollow } from "./follow.ts";
@@ -11,8 +11,7 @@ import { resultText, readText } from "./messages.ts";
 import css from "./Panel.module.css";
 import type { Subagent } from "./Subagents.tsx";
 import { ToolLine, Tools } from "./Tools.tsx";
-import type { ToolCall } from "./turns.ts";
-import { useTurns } from "./useTurns.ts";
+import { type ToolCall, useTurns } from "./turns.ts";
 
 const WORDS = { running: "running", complete: "done", error: "failed" };
 

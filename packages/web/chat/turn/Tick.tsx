@@ -1,6 +1,6 @@
 /** A mark of the gauge rail: one checkpoint. A press shows when it was written and offers to continue from it. */
 import type { ReactNode } from "react";
-import { usePressed } from "../../ui/pressed.ts";
+import { usePressed } from "../../ui/on-demand.ts";
 import { exactTime } from "../../ui/time.ts";
 import type { Checkpoint } from "../../api/checkpoints.ts";
 import css from "./Log.module.css";

@@ -3,8 +3,8 @@ import { Check, ChevronRight, CircleAlert, LoaderCircle, Minus } from "lucide-re
 import { Payload } from "../../ui/Payload.tsx";
 import { resultText } from "./messages.ts";
 import css from "./parts.module.css";
-import { useFold } from "./folds.ts";
 import { type CallState, tellingArgument, type ToolCall } from "./turns.ts";
+import { useCallback, useState } from "react";
 
 export const STATE_WORDS: Record<CallState, string> = {
   running: "running",
@@ -70,4 +70,16 @@ export function ToolLine({ call }: { call: ToolCall }) {
       )}
     </div>
   );
+}
+
+const open = new Set<string>();
+
+/** Elements that the user opened stay open: by id, until the page is closed, also when the run changes. */
+function useFold(id: string): [boolean, () => void] {
+  const [, redraw] = useState(0);
+  const toggle = useCallback(() => {
+    if (!open.delete(id)) open.add(id);
+    redraw((count) => count + 1);
+  }, [id]);
+  return [open.has(id), toggle];
 }

@@ -3,24 +3,24 @@ import { Check, ChevronLeft, ChevronRight, Pencil, RotateCcw, X } from "lucide-r
 import { lazy, memo, Suspense, useRef } from "react";
 import { Link } from "wouter";
 import { useMay } from "../../api/me.ts";
-import { CopyButton } from "../../ui/CopyButton.tsx";
-import { IconButton } from "../../ui/IconButton.tsx";
+import { CopyButton, IconButton } from "../../ui/Button.tsx";
 import { costText, durationText, tokensText } from "../../ui/format.ts";
 import { clockTime } from "../../ui/time.ts";
 import type { Connected } from "../session/stream.ts";
 import { Answer } from "./Answer.tsx";
-import { useCost } from "./costs.ts";
 import { EditMessage } from "./EditMessage.tsx";
 import { MediaList } from "./MediaList.tsx";
 import { Thumbs } from "../../traces/feedback/Thumbs.tsx";
 import css from "./Log.module.css";
 import { type Decided, saidBy } from "./past.ts";
-import { RunFailed } from "./RunFailed.tsx";
 import { type Subagent, Subagents } from "./Subagents.tsx";
 import { Tick, type TickKind } from "./Tick.tsx";
 import type { Checkpoint, Fork } from "../../api/checkpoints.ts";
 import { ToolLine, Tools } from "./Tools.tsx";
 import type { Part, Turn as TurnShape } from "./turns.ts";
+import { useQuery } from "@tanstack/react-query";
+import { call } from "../../api/http.ts";
+import { together } from "../../traces/feedback/queries.ts";
 
 // In the chunk of the stream's client, which is there when this is shown.
 const NotSent = lazy(async () => ({ default: (await import("../session/StreamClient.tsx")).NotSent }));
@@ -288,4 +288,67 @@ function Switcher({ fork, onGo }: { fork: Fork; onGo: (tip: string) => void }) {
       </IconButton>
     </span>
   );
+}
+
+/** Where the run failed, at the end of its turn. The strip says what can be done. */
+function RunFailed({ error }: { error: string }) {
+  const [first = "", ...rest] = error.split("\n");
+  return (
+    <div className={`${css.row} ${css.runFailed}`}>
+      <Tick kind="failed" />
+      <p>
+        The run failed here. <bdi>{first}</bdi>
+      </p>
+      {rest.length > 0 && (
+        <details>
+          <summary>Show the full error ({rest.length + 1} lines)</summary>
+          {/* What scrolls must be reachable by keyboard. */}
+          {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
+          <pre tabIndex={0} role="region" aria-label="Error">
+            {error}
+          </pre>
+        </details>
+      )}
+    </div>
+  );
+}
+
+// What runs cost, as their traces have it: the server knows the prices of models.
+
+interface Traced {
+  id: string;
+  end_time: string | null;
+  total_cost: string | null;
+}
+
+/** A trace is stored after its run: of a run that has just ended it is read again, milliseconds. */
+const AGAIN_MS = 2_000;
+const LATELY_MS = 60_000;
+/** A trace that is not stored by then is not stored at all, or was deleted. */
+const MOST_READS = LATELY_MS / AGAIN_MS;
+
+const readTraced = together<Traced | undefined>(async (ids) => {
+  const query = { id: ids, select: ["id", "end_time", "total_cost"], limit: ids.length };
+  const { runs } = await call<{ runs: Traced[] }>("POST", "/api/v1/runs/query", query);
+  return new Map(runs.map((run) => [run.id, run]));
+});
+
+/** US dollars for all these runs; undefined where it is not known, or the model has no price. `at`: when the last ended. */
+function useCost(runs: string[], wanted: boolean, at: string | undefined): number | undefined {
+  const may = useMay();
+  const cost = useQuery({
+    queryKey: ["cost", ...runs],
+    enabled: wanted && runs.length > 0 && may("traces.read"),
+    queryFn: async () => {
+      const traced = await Promise.all(runs.map(readTraced));
+      const isStored = traced.every((run) => typeof run?.end_time === "string");
+      return { isStored, total: traced.reduce((sum, run) => sum + Number(run?.total_cost ?? 0), 0) };
+    },
+    staleTime: Infinity,
+    refetchInterval: ({ state: { data, dataUpdateCount } }) => {
+      const isLate = at !== undefined && Date.now() - Date.parse(at) > LATELY_MS;
+      return data?.isStored === false && !isLate && dataUpdateCount < MOST_READS && AGAIN_MS;
+    },
+  });
+  return cost.data?.isStored && cost.data.total > 0 ? cost.data.total : undefined;
 }

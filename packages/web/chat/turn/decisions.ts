@@ -9,7 +9,7 @@ export interface Action {
   allowed: DecisionKind[];
 }
 
-export type Question =
+type Question =
   | { kind: "actions"; actions: Action[] }
   | { kind: "text"; text: string }
   | { kind: "value"; value: unknown };

@@ -14,7 +14,7 @@ export interface Decided {
 }
 
 /** Through what a question was answered, and for whom the link was made. */
-export interface Elsewhere {
+interface Elsewhere {
   how: string;
   name?: string;
 }

@@ -4,6 +4,7 @@ import type { RawMessage } from "../../api/types.ts";
 import { type Media, listMedia } from "./media.ts";
 import { readReasoning, readText } from "./messages.ts";
 import type { Decided } from "./past.ts";
+import { useMemo, useRef } from "react";
 
 export type CallState = "running" | "done" | "failed" | "waiting";
 
@@ -145,4 +146,43 @@ export function tellingArgument(args: Record<string, unknown>): string {
   const name = TELLING.find((key) => typeof args[key] === "string");
   const value = name === undefined ? Object.values(args).find((arg) => typeof arg === "string") : args[name];
   return typeof value === "string" ? (value.split("\n")[0] ?? "") : "";
+}
+
+interface Kept {
+  sources: unknown[];
+  turn: Turn;
+}
+
+const NONE: Decided[] = [];
+
+/** Turns of a growing conversation: a turn that did not change keeps its identity, and is not drawn again. */
+export function useTurns(
+  messages: RawMessage[],
+  live: ReadonlyMap<string, LiveCall>,
+  running: boolean,
+  decided = NONE,
+): Turn[] {
+  const kept = useRef(new Map<string, Kept>());
+  return useMemo(() => {
+    const byId = new Map(messages.map((message, i) => [message.id ?? `at-${i}`, message]));
+    const turns = buildTurns(messages, live, running, decided);
+    const next = new Map<string, Kept>();
+    const shared = turns.map((turn, i) => {
+      const members = turn.messageIds.map((id) => byId.get(id));
+      const calls = members.flatMap((message) => (message?.tool_calls ?? []).map((call) => call.id ?? ""));
+      const sources: unknown[] = [
+        ...members,
+        ...calls.map((id) => live.get(id)?.status),
+        running && i === turns.length - 1,
+      ];
+      sources.push(...turn.parts.map((part) => (part.kind === "decided" ? part.id : "")).filter(Boolean));
+      const before = kept.current.get(turn.id);
+      const same = before?.sources.length === sources.length && before.sources.every((one, at) => one === sources[at]);
+      const keep = same ? before : { sources, turn };
+      next.set(turn.id, keep);
+      return keep.turn;
+    });
+    kept.current = next;
+    return shared;
+  }, [messages, live, running, decided]);
 }

@@ -2,9 +2,8 @@
 import { type KeyboardEvent, useId, useState } from "react";
 import { SERVER } from "../../api/server.ts";
 import type { Assistant } from "../../api/types.ts";
-import { CopyButton } from "../../ui/CopyButton.tsx";
-import { FillKey, useNewKey } from "./FillKey.tsx";
-import { readExamples } from "./examples.ts";
+import { CopyButton } from "../../ui/Button.tsx";
+import { FillKey, useNewKey } from "./StartSteps.tsx";
 import css from "./Welcome.module.css";
 
 /** The language that the reader chose last. */
@@ -126,4 +125,22 @@ async def main():
 asyncio.run(main())`,
     },
   ];
+}
+
+// What an assistant says about itself in its metadata: langgraph.json sets it for a graph's default assistant.
+
+const MOST = 4;
+
+/** `metadata.examples`: first messages to try. */
+export function readExamples({ metadata }: Assistant): string[] {
+  const { examples } = metadata ?? {};
+  return Array.isArray(examples)
+    ? examples.filter((one): one is string => typeof one === "string" && one !== "").slice(0, MOST)
+    : [];
+}
+
+/** A text of the metadata, such as `title`. */
+export function readWord({ metadata }: Assistant, name: string): string | undefined {
+  const value = metadata?.[name];
+  return typeof value === "string" && value !== "" ? value : undefined;
 }

@@ -2,13 +2,11 @@
 import { ArrowRight } from "lucide-react";
 import { Link } from "wouter";
 import { useRefusal } from "../../api/me.ts";
-import { useProjects } from "../../api/projects.ts";
-import { useInfo } from "../../api/queries.ts";
+import { useProjects, useInfo } from "../../api/queries.ts";
 import { resolveAddress } from "../../api/server.ts";
 import type { Assistant } from "../../api/types.ts";
 import { Button } from "../../ui/Button.tsx";
-import { CallFromCode } from "./CallFromCode.tsx";
-import { readExamples, readWord } from "./examples.ts";
+import { CallFromCode, readExamples, readWord } from "./CallFromCode.tsx";
 import { StartSteps } from "./StartSteps.tsx";
 import css from "./Welcome.module.css";
 

@@ -1,16 +1,14 @@
 /** One alert: its state, what it watches, its channels and its history. */
 import { useState } from "react";
 import { Link } from "wouter";
-import { useMay } from "../../api/me.ts";
-import { useProjects } from "../../api/projects.ts";
-import { Back } from "../../resources/Back.tsx";
-import { ConfirmDelete } from "../../resources/ConfirmDelete.tsx";
-import { Page } from "../../resources/Page.tsx";
+import { useMay, useAction } from "../../api/me.ts";
+import { useProjects } from "../../api/queries.ts";
+import { Back, Page } from "../../resources/Page.tsx";
+import { ConfirmDelete } from "../../resources/Confirm.tsx";
 import { State } from "../../resources/State.tsx";
 import { Loaded } from "../../resources/states.tsx";
 import { Time } from "../../ui/Time.tsx";
-import { useAction } from "../../resources/action.ts";
-import { Fact } from "../../resources/Field.tsx";
+import { Fact } from "../../resources/Fields.tsx";
 import { ItemActions } from "../../resources/ItemActions.tsx";
 import work from "../../resources/work.module.css";
 import { AlertForm } from "./form.tsx";

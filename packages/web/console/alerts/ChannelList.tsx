@@ -1,11 +1,10 @@
 /** The channels of an alert, and what a test of each has shown. */
 import { useState } from "react";
-import { useMay } from "../../api/me.ts";
+import { useMay, useAction } from "../../api/me.ts";
 import { State } from "../../resources/State.tsx";
 import { type Column, Table } from "../../ui/Table.tsx";
-import { useAction } from "../../resources/action.ts";
 import { Button } from "../../ui/Button.tsx";
-import { Section } from "../../resources/Section.tsx";
+import { Section } from "../../resources/Fields.tsx";
 import work from "../../resources/work.module.css";
 import { type Alert, type Channel, testAlert, type Tested } from "./queries.ts";
 import { CHANNELS } from "./labels.ts";

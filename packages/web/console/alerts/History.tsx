@@ -5,7 +5,7 @@ import { type Column, Table } from "../../ui/Table.tsx";
 import { Time } from "../../ui/Time.tsx";
 import { Button } from "../../ui/Button.tsx";
 import { firstLine, quantityText } from "../../ui/format.ts";
-import { Section } from "../../resources/Section.tsx";
+import { Section } from "../../resources/Fields.tsx";
 import work from "../../resources/work.module.css";
 import { type Alert, type Change, useHistory } from "./queries.ts";
 import { figureText, type Metric, stateLook } from "./labels.ts";

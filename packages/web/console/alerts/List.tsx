@@ -1,7 +1,7 @@
 import { Link, useLocation } from "wouter";
-import { formatCurl } from "../../api/curl.ts";
+import { formatCurl } from "../../api/server.ts";
 import { useMay } from "../../api/me.ts";
-import { type Project, useProjects } from "../../api/projects.ts";
+import { type Project, useProjects } from "../../api/queries.ts";
 import { Page } from "../../resources/Page.tsx";
 import { State } from "../../resources/State.tsx";
 import { Command, Empty, Loaded } from "../../resources/states.tsx";

@@ -1,5 +1,5 @@
 /** An alert as the form holds it, and the body that the API takes. */
-import { readPairs, writePairs } from "../../resources/pairs.ts";
+import { readPairs, writePairs } from "../../ui/fields.ts";
 import type { Alert, Channel, Provider } from "./queries.ts";
 import type { Metric, Operator } from "./labels.ts";
 

@@ -4,19 +4,26 @@ import { Link, useLocation, useSearchParams } from "wouter";
 import { useMay } from "../../api/me.ts";
 import { chooseAssistant } from "../../chat/header/assistant.ts";
 import { Button } from "../../ui/Button.tsx";
-import { Back } from "../../resources/Back.tsx";
-import { ConfirmDelete } from "../../resources/ConfirmDelete.tsx";
-import { Page } from "../../resources/Page.tsx";
+import { Back, Page } from "../../resources/Page.tsx";
+import { ConfirmDelete } from "../../resources/Confirm.tsx";
 import { Loaded } from "../../resources/states.tsx";
 import { PauseButton } from "../control/PauseButton.tsx";
 import work from "../../resources/work.module.css";
 import css from "./assistants.module.css";
-import { Configuration } from "./Configuration.tsx";
 import type { Lights } from "./graph.ts";
 import { Graph } from "./Graph.tsx";
-import { type AssistantRow, deleteAssistant, useAssistant } from "./queries.ts";
+import {
+  type AssistantRow,
+  deleteAssistant,
+  useAssistant,
+  type Schemas,
+  updateAssistant,
+  useAllSchemas,
+} from "./queries.ts";
 import { TryRun } from "./TryRun.tsx";
 import { Versions } from "./Versions.tsx";
+import { toBody, toDraft, listFields } from "./draft.ts";
+import { Form } from "./form.tsx";
 
 const TABS = ["Configuration", "Versions", "Try"] as const;
 type Tab = (typeof TABS)[number];
@@ -130,5 +137,31 @@ function One({ assistant, onDelete }: { assistant: AssistantRow; onDelete: () =>
         </div>
       </div>
     </div>
+  );
+}
+
+/** The configuration of an assistant as a form. Saving makes a new version, which is the active one. */
+function Configuration({ assistant }: { assistant: AssistantRow }) {
+  const schemas = useAllSchemas(assistant.assistant_id);
+  return (
+    <Loaded query={schemas} what="fields" rows={6}>
+      {(found) => <Fields assistant={assistant} schemas={found} />}
+    </Loaded>
+  );
+}
+
+function Fields({ assistant, schemas }: { assistant: AssistantRow; schemas: Schemas }) {
+  const [fields] = useState(() => listFields(schemas, assistant.context ?? {}));
+  const [start] = useState(() => toDraft(assistant, fields));
+  return (
+    <Form
+      start={start}
+      fields={fields}
+      action="Save as a new version"
+      changedOnly
+      onSave={async (draft) => {
+        await updateAssistant(assistant.assistant_id, toBody(draft, fields));
+      }}
+    />
   );
 }

@@ -2,7 +2,7 @@ import { Search } from "lucide-react";
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
 import { useMay } from "../../api/me.ts";
-import { formatCurl } from "../../api/curl.ts";
+import { formatCurl } from "../../api/server.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import { useLater } from "../../ui/later.ts";

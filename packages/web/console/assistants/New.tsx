@@ -1,7 +1,6 @@
 import { useLocation, useSearchParams } from "wouter";
 import controls from "../../ui/controls.module.css";
-import { Back } from "../../resources/Back.tsx";
-import { Page } from "../../resources/Page.tsx";
+import { Back, Page } from "../../resources/Page.tsx";
 import { Loaded } from "../../resources/states.tsx";
 import work from "../../resources/work.module.css";
 import { toBody, toDraft, listFields } from "./draft.ts";

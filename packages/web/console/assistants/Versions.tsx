@@ -1,6 +1,6 @@
 /** The versions of an assistant, what each changed, and the way back to one. */
 import { useState } from "react";
-import { useAction } from "../../resources/action.ts";
+import { useAction } from "../../api/me.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import { Changes } from "../../resources/changes/Changes.tsx";

@@ -1,8 +1,7 @@
 /** The course of a run by the frames of its stream: which node it is at, and how each step ended. */
-import type { Lights, TaskEvent } from "./graph.ts";
-import { isEnd, lit, eventNode } from "./graph.ts";
+import { type Lights, type TaskEvent, isEnd, lit, eventNode } from "./graph.ts";
 
-export interface Step {
+interface Step {
   /** Of the task. */
   id: string;
   node: string;

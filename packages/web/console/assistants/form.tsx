@@ -1,5 +1,5 @@
 import { useId, useState } from "react";
-import { useAction } from "../../resources/action.ts";
+import { useAction } from "../../api/me.ts";
 import { type Field, fromText } from "../../ui/fields.ts";
 import { Button } from "../../ui/Button.tsx";
 import { FieldInput } from "../../ui/FieldInput.tsx";

@@ -2,24 +2,26 @@
 import { useMemo } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
 import type { ViewProps } from "../../app/view-props.ts";
-import { useAction } from "../../resources/action.ts";
+import { useAction } from "../../api/me.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import { useApiKeys } from "../keys/queries.ts";
-import { Missing } from "../../resources/Missing.tsx";
+import { Missing } from "../../resources/Secret.tsx";
 import { Page } from "../../resources/Page.tsx";
 import pageCss from "../../resources/page.module.css";
 import css from "../../resources/parts.module.css";
 import { useRange } from "../../resources/range.ts";
 import { RangePicker } from "../../resources/RangePicker.tsx";
-import { useReadOn } from "../../resources/read-on.ts";
+import { useReadOn } from "../../api/queries.ts";
 import { State } from "../../resources/State.tsx";
 import { Empty, Loaded } from "../../resources/states.tsx";
 import { type Column, Table } from "../../ui/Table.tsx";
 import { Time } from "../../ui/Time.tsx";
 import { ACTIONS, actionText, actorText, isRefusal, isUuid, targetText } from "./actions.ts";
-import { EntryDetails } from "./EntryDetails.tsx";
 import { download, type Entry, useEntries } from "./queries.ts";
+import { Modal } from "../../ui/Modal.tsx";
+import { Payload } from "../../ui/Payload.tsx";
+import { Facts } from "../../resources/Fields.tsx";
 
 const PATH = "/console/audit";
 
@@ -173,4 +175,34 @@ function buildColumns(keys: Map<string, string>, search: string): Column<Entry>[
       cell: ({ address }) => <span className={css.mono}>{address}</span>,
     },
   ];
+}
+
+export function EntryDetails({
+  entry,
+  keys,
+  onClose,
+}: {
+  entry: Entry;
+  keys: Map<string, string>;
+  onClose: () => void;
+}) {
+  const { at, actor, action, target_id, detail, address, user_agent } = entry;
+  const target = targetText(entry, keys);
+  return (
+    <Modal title={actionText(action)} onClose={onClose}>
+      <Facts
+        facts={{
+          When: <Time at={at} exact />,
+          Who: actorText(actor, keys),
+          Credential: actor.id !== "" && <span className={css.mono}>{actor.id}</span>,
+          Target: target !== target_id && target,
+          "Target id": <span className={css.mono}>{target_id}</span>,
+          "IP address": address !== null && <span className={css.mono}>{address}</span>,
+          "User agent": user_agent,
+          Action: <span className={css.mono}>{action}</span>,
+        }}
+      />
+      {Object.keys(detail).length > 0 && <Payload label="Detail" text={JSON.stringify(detail, null, 2)} />}
+    </Modal>
+  );
 }

@@ -6,7 +6,7 @@ import { type Column, Table } from "../../ui/Table.tsx";
 import { Button } from "../../ui/Button.tsx";
 import { countText } from "../../ui/format.ts";
 import css from "../../resources/parts.module.css";
-import { Section } from "../../resources/Section.tsx";
+import { Section } from "../../resources/Fields.tsx";
 import { CHECKED_MOST, checkThreads } from "./queries.ts";
 import type { Check } from "./types.ts";
 import work from "./control.module.css";

@@ -1,17 +1,16 @@
 /** Runs that the server gave up because their process stopped too often, and the way to continue them. */
 import { useState } from "react";
 import { Link } from "wouter";
-import { useMay } from "../../api/me.ts";
+import { useMay, useAction } from "../../api/me.ts";
 import type { ThreadRow } from "../../api/types.ts";
 import { threadTip, threadTitle } from "../../chat/thread-row.ts";
 import { Loaded } from "../../resources/states.tsx";
 import { type Column, Table } from "../../ui/Table.tsx";
 import { Time } from "../../ui/Time.tsx";
-import { useAction } from "../../resources/action.ts";
 import { Button } from "../../ui/Button.tsx";
 import css from "../../resources/parts.module.css";
 import { useThreadsById } from "../runs/queries.ts";
-import { Section } from "../../resources/Section.tsx";
+import { Section } from "../../resources/Fields.tsx";
 import { DIED_DAYS, resumeThread, useDiedRuns } from "./queries.ts";
 import type { DiedRun } from "./types.ts";
 

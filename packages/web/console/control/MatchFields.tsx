@@ -6,7 +6,7 @@ import type { Draft } from "./draft.ts";
 
 const KEYS = ["assistant", "user", "model"];
 
-export interface FieldsProps {
+interface FieldsProps {
   draft: Draft;
   set: (name: string, value: string) => void;
 }

@@ -1,10 +1,9 @@
 /** What is paused, with a button that resumes it. */
 import { Link } from "wouter";
 import { type Column, Table } from "../../ui/Table.tsx";
-import { Section } from "../../resources/Section.tsx";
-import { useAssistantNames } from "./names.ts";
-import { PauseButton } from "./PauseButton.tsx";
-import { pausesOn, type Target } from "./pauses.ts";
+import { Section } from "../../resources/Fields.tsx";
+import { useAssistantNames } from "./labels.ts";
+import { PauseButton, pausesOn, type Target } from "./PauseButton.tsx";
 import { useRules } from "./queries.ts";
 
 export function Pauses() {

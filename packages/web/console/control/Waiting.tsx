@@ -8,7 +8,7 @@ import css from "../../resources/parts.module.css";
 import { waitsForText } from "../runs/open.ts";
 import { useThreadsById } from "../runs/queries.ts";
 import { countText } from "../../ui/format.ts";
-import { Section } from "../../resources/Section.tsx";
+import { Section } from "../../resources/Fields.tsx";
 import { MOST, useWaiting } from "./queries.ts";
 import type { WaitingRun } from "./types.ts";
 

@@ -1,6 +1,7 @@
 /** Rules and budgets in words. */
 import { costText, countText, secondsText, tokensText } from "../../ui/format.ts";
 import type { Match, Rule } from "./types.ts";
+import { useAssistants } from "../../api/queries.ts";
 
 /** Which runs a rule or a budget is for. `nameAssistant`: the name of an assistant. */
 export function matchText(match: Match | undefined, nameAssistant: (assistant: string) => string): string {
@@ -31,3 +32,11 @@ export function limitsText(rule: Rule): string {
 
 export const amountText = (amount: number, unit: "dollars" | "tokens"): string =>
   unit === "dollars" ? costText(amount) : tokensText(amount);
+
+/** The name of an assistant by its id; the start of the id while it is not known. A graph is named by its own id. */
+export function useAssistantNames(): (assistant: string) => string {
+  const { data } = useAssistants();
+  return (assistant) =>
+    data?.find(({ assistant_id }) => assistant_id === assistant)?.name ??
+    (assistant.length === 36 ? assistant.slice(0, 8) : assistant);
+}

@@ -1,16 +1,14 @@
 /** One cron: when it fires, what it starts, and how its last due times went. */
 import { useState } from "react";
 import { Link } from "wouter";
-import { useMay } from "../../api/me.ts";
+import { useMay, useAction } from "../../api/me.ts";
 import { useAssistants } from "../../api/queries.ts";
 import { Payload } from "../../ui/Payload.tsx";
 import { exactTime } from "../../ui/time.ts";
-import { Back } from "../../resources/Back.tsx";
-import { ConfirmDelete } from "../../resources/ConfirmDelete.tsx";
-import { Page } from "../../resources/Page.tsx";
+import { Back, Page } from "../../resources/Page.tsx";
+import { ConfirmDelete } from "../../resources/Confirm.tsx";
 import { State } from "../../resources/State.tsx";
 import { Loaded } from "../../resources/states.tsx";
-import { useAction } from "../../resources/action.ts";
 import { ItemActions } from "../../resources/ItemActions.tsx";
 import work from "../../resources/work.module.css";
 import { toBody, type Cron as CronRow, toDraft } from "./draft.ts";

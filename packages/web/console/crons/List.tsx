@@ -1,7 +1,7 @@
 import { Link, useLocation } from "wouter";
 import { useMay } from "../../api/me.ts";
 import { useAssistants } from "../../api/queries.ts";
-import { formatCurl } from "../../api/curl.ts";
+import { formatCurl } from "../../api/server.ts";
 import type { Assistant } from "../../api/types.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
@@ -161,7 +161,7 @@ export function Next({ cron }: { cron: Cron }) {
 }
 
 /** A tick for each of the last due times, the newest at the right, and how many of them failed. */
-export function Latest({ firings }: { firings: Firing[] }) {
+function Latest({ firings }: { firings: Firing[] }) {
   if (firings.length === 0) return <span className={work.faint}>not due yet</span>;
   const failed = firings.filter(isFailure).length;
   return (

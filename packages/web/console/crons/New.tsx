@@ -1,7 +1,6 @@
 import { useLocation, useSearch } from "wouter";
 import { useAssistants } from "../../api/queries.ts";
-import { Back } from "../../resources/Back.tsx";
-import { Page } from "../../resources/Page.tsx";
+import { Back, Page } from "../../resources/Page.tsx";
 import { Loaded } from "../../resources/states.tsx";
 import { toBody, newDraft } from "./draft.ts";
 import { Form } from "./form.tsx";

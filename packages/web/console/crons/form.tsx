@@ -1,6 +1,6 @@
 import { type ReactNode, useId, useState } from "react";
 import { useAssistants } from "../../api/queries.ts";
-import { useAction } from "../../resources/action.ts";
+import { useAction } from "../../api/me.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import work from "../../resources/work.module.css";

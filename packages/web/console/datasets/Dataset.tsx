@@ -1,21 +1,31 @@
 /** One dataset: its examples in a version and a split, and the files of it. */
-import { useState } from "react";
+import { useState, useId } from "react";
 import { Link, useSearchParams } from "wouter";
-import { useMay } from "../../api/me.ts";
-import { Back } from "../../resources/Back.tsx";
-import { ConfirmDelete } from "../../resources/ConfirmDelete.tsx";
-import { Page } from "../../resources/Page.tsx";
+import { useMay, useAction } from "../../api/me.ts";
+import { Back, Page } from "../../resources/Page.tsx";
+import { ConfirmDelete } from "../../resources/Confirm.tsx";
 import { Loaded } from "../../resources/states.tsx";
-import { useAction } from "../../resources/action.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import work from "../../resources/work.module.css";
 import { EditExample } from "./EditExample.tsx";
-import { EXPERIMENT_NEEDS } from "../experiments/needs.ts";
+import { EXPERIMENT_NEEDS } from "../experiments/queries.ts";
 import { Examples } from "./Examples.tsx";
-import { Import, Rename } from "./Dialogs.tsx";
-import { deleteDataset, download, type Example, useDataset, useExamples, useSplits } from "./queries.ts";
+import {
+  deleteDataset,
+  download,
+  type Example,
+  useDataset,
+  useExamples,
+  useSplits,
+  changeDataset,
+  type Dataset as DatasetRow,
+  importFile,
+} from "./queries.ts";
 import { useSetParam, Versions } from "./Versions.tsx";
+import { FieldInput } from "../../ui/FieldInput.tsx";
+import { ModalForm } from "../../resources/ModalForm.tsx";
+import { type ChosenFile, FileInput } from "./FileInput.tsx";
 
 type Dialog = "import" | "rename" | "delete" | "new";
 
@@ -147,5 +157,58 @@ export function Dataset({ id }: { id: string }) {
         />
       )}
     </Page>
+  );
+}
+
+/** Dialogs of a dataset: import a file into it, and change its name. */
+function Import({ dataset, onClose }: { dataset: string; onClose: () => void }) {
+  const [chosen, setChosen] = useState<ChosenFile>();
+  return (
+    <ModalForm
+      title="Import examples"
+      text="The examples of the file are added to the dataset, as one version."
+      submit="Import file"
+      needs="datasets.write"
+      disabled={!chosen || chosen.incomplete}
+      onSubmit={async () => {
+        if (chosen) await importFile(dataset, chosen.file, chosen.mapping);
+      }}
+      onClose={onClose}
+    >
+      <FileInput
+        label="File"
+        help="CSV with a header, or JSON Lines: up to 20 MiB and 10,000 rows."
+        onFile={setChosen}
+      />
+    </ModalForm>
+  );
+}
+
+function Rename({ dataset, onClose }: { dataset: DatasetRow; onClose: () => void }) {
+  const id = useId();
+  const [name, setName] = useState(dataset.name);
+  const [description, setDescription] = useState(dataset.description ?? "");
+  return (
+    <ModalForm
+      title="Rename dataset"
+      submit="Save"
+      needs="datasets.write"
+      disabled={name.trim() === ""}
+      onSubmit={() => changeDataset(dataset.id, { name: name.trim(), description: description.trim() })}
+      onClose={onClose}
+    >
+      <FieldInput
+        id={`${id}-name`}
+        field={{ name: "name", label: "Name", kind: "text" }}
+        text={name}
+        onText={setName}
+      />
+      <FieldInput
+        id={`${id}-description`}
+        field={{ name: "description", label: "Description", kind: "long" }}
+        text={description}
+        onText={setDescription}
+      />
+    </ModalForm>
   );
 }

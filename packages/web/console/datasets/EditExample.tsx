@@ -1,8 +1,8 @@
 /** One example: its input, what is expected, its splits and its metadata. */
 import { useId, useState } from "react";
 import { Link } from "wouter";
-import { membersFrom } from "../../traces/collect/expected.ts";
-import { useAction } from "../../resources/action.ts";
+import { membersFrom } from "../../traces/collect/queries.ts";
+import { useAction } from "../../api/me.ts";
 import { Button } from "../../ui/Button.tsx";
 import { FieldInput } from "../../ui/FieldInput.tsx";
 import type { FieldKind } from "../../ui/fields.ts";

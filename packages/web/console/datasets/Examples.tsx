@@ -3,14 +3,13 @@ import { useId, useState } from "react";
 import { Empty } from "../../resources/states.tsx";
 import { type Column, Table } from "../../ui/Table.tsx";
 import { Time } from "../../ui/Time.tsx";
-import { Button } from "../../ui/Button.tsx";
+import { Button, LinkButton } from "../../ui/Button.tsx";
 import { Confirm } from "../../resources/Confirm.tsx";
 import { countText, quantityText } from "../../ui/format.ts";
 import { FieldInput } from "../../ui/FieldInput.tsx";
-import { LinkButton } from "../../ui/LinkButton.tsx";
 import { ModalForm } from "../../resources/ModalForm.tsx";
 import css from "./datasets.module.css";
-import { briefly } from "./briefly.ts";
+import { briefly } from "../../traces/trace/messages.ts";
 import { changeSplit, deleteExamples, type Example } from "./queries.ts";
 
 export function Examples({

@@ -1,9 +1,8 @@
 /** A new dataset: empty, or made of a file. */
 import { useState } from "react";
 import { useLocation } from "wouter";
-import { Back } from "../../resources/Back.tsx";
-import { Page } from "../../resources/Page.tsx";
-import { useAction } from "../../resources/action.ts";
+import { Back, Page } from "../../resources/Page.tsx";
+import { useAction } from "../../api/me.ts";
 import { Form, Input } from "../../resources/Form.tsx";
 import work from "../../resources/work.module.css";
 import { type ChosenFile, FileInput } from "./FileInput.tsx";

@@ -25,7 +25,7 @@ export interface Example {
   source_run_id: string | null;
 }
 
-export interface Version {
+interface Version {
   as_of: string;
   tags: string[];
 }
@@ -113,7 +113,7 @@ export async function deleteDataset(id: string): Promise<void> {
 }
 
 /** What is written of an example. */
-export interface Written {
+interface Written {
   inputs: Members;
   outputs: Members | null;
   metadata: Members;

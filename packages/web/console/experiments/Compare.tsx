@@ -2,8 +2,7 @@
 import { useSearchParams } from "wouter";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
-import { Back } from "../../resources/Back.tsx";
-import { Page } from "../../resources/Page.tsx";
+import { Back, Page } from "../../resources/Page.tsx";
 import { Empty, Loaded } from "../../resources/states.tsx";
 import css from "./experiments.module.css";
 import { PAGE, useComparison } from "./queries.ts";

@@ -13,8 +13,7 @@ import { Time } from "../../ui/Time.tsx";
 import { type Column, Table } from "../../ui/Table.tsx";
 import work from "../../resources/work.module.css";
 import css from "./experiments.module.css";
-import { EXPERIMENT_NEEDS } from "./needs.ts";
-import { type Dataset, type Experiment, useExperiments } from "./queries.ts";
+import { EXPERIMENT_NEEDS, type Dataset, type Experiment, useExperiments } from "./queries.ts";
 
 const MOST = 5;
 

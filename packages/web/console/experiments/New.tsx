@@ -6,22 +6,20 @@ import {
   type Evaluator,
   exactMatch,
   createJudge,
+  type Send,
 } from "../../../../src/agents/evaluation/evaluators.ts";
 import { type Progress, runExperiment } from "../../../../src/agents/evaluation/experiment.ts";
-import type { Send } from "../../../../src/agents/evaluation/evaluators.ts";
 import { authFetch } from "../../api/http.ts";
 import { queryClient, useAssistants } from "../../api/queries.ts";
 import type { Assistant } from "../../api/types.ts";
-import { Back } from "../../resources/Back.tsx";
-import { Page } from "../../resources/Page.tsx";
+import { Back, Page } from "../../resources/Page.tsx";
 import { Loaded } from "../../resources/states.tsx";
-import { useAction } from "../../resources/action.ts";
+import { useAction } from "../../api/me.ts";
 import { Form, Input, Select } from "../../resources/Form.tsx";
 import parts from "../../resources/parts.module.css";
 import work from "../../resources/work.module.css";
 import css from "./experiments.module.css";
-import { EXPERIMENT_NEEDS } from "./needs.ts";
-import { type Dataset, type Experiment, useExperiments, useSplits } from "./queries.ts";
+import { EXPERIMENT_NEEDS, type Dataset, type Experiment, useExperiments, useSplits } from "./queries.ts";
 
 const send: Send = (method, path, body) =>
   authFetch(path, {

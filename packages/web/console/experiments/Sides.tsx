@@ -1,7 +1,7 @@
 /** Experiments side by side: their figures, and example by example what each gave. The first is the baseline. */
 import { Link } from "wouter";
 import { costText, countText, durationText, scoreText } from "../../ui/format.ts";
-import { briefly } from "../datasets/briefly.ts";
+import { briefly } from "../../traces/trace/messages.ts";
 import css from "./experiments.module.css";
 import type { ComparedRow, Comparison, Result } from "./queries.ts";
 

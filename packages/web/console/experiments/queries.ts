@@ -1,6 +1,7 @@
 /** What the views of experiments ask the server for. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { call } from "../../api/http.ts";
+import type { Permission } from "../../../../src/http/principal.ts";
 
 export interface Dataset {
   id: string;
@@ -95,3 +96,11 @@ export function useSplits(dataset: string) {
     queryFn: ({ signal }) => call<string[]>("GET", `/api/v1/datasets/${dataset}/splits`, undefined, signal),
   });
 }
+
+/** What the requests of an experiment require: it reads examples, makes a project, runs an assistant and scores. */
+export const EXPERIMENT_NEEDS = [
+  "datasets.read",
+  "traces.write",
+  "runs.create",
+  "traces.annotate",
+] as const satisfies Permission[];

@@ -1,6 +1,6 @@
 import { useState } from "react";
-import { useProjects } from "../../api/projects.ts";
-import { useAction } from "../../resources/action.ts";
+import { useProjects } from "../../api/queries.ts";
+import { useAction } from "../../api/me.ts";
 import { Modal } from "../../ui/Modal.tsx";
 import { Form, Input, Select } from "../../resources/Form.tsx";
 import css from "../../resources/parts.module.css";

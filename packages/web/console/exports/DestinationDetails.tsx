@@ -1,6 +1,6 @@
 /** One destination: where it is, whether it can be written to now, new credentials, and its end. */
 import { useState } from "react";
-import { useAction } from "../../resources/action.ts";
+import { useAction } from "../../api/me.ts";
 import { Button } from "../../ui/Button.tsx";
 import { Confirm } from "../../resources/Confirm.tsx";
 import { Modal } from "../../ui/Modal.tsx";
@@ -11,7 +11,7 @@ import css from "../../resources/parts.module.css";
 import { State } from "../../resources/State.tsx";
 import { Time } from "../../ui/Time.tsx";
 import { storeText } from "./columns.tsx";
-import { Credentials, EMPTY, sent } from "./Credentials.tsx";
+import { Credentials, EMPTY, sent } from "./CreateDestination.tsx";
 import { formatPlace } from "./duckdb.ts";
 import { changeCredentials, checkDestination, deleteDestination } from "./queries.ts";
 import type { Destination } from "./types.ts";

@@ -1,14 +1,12 @@
 /** One export or schedule: how far it is, its days, and how to read it. */
 import { useState } from "react";
 import { Link } from "wouter";
-import { useProjects } from "../../api/projects.ts";
+import { useProjects } from "../../api/queries.ts";
 import { Button } from "../../ui/Button.tsx";
 import { Confirm } from "../../resources/Confirm.tsx";
-import { Back } from "../../resources/Back.tsx";
-import { Facts } from "../../resources/Fields.tsx";
-import { Page } from "../../resources/Page.tsx";
+import { Back, Page } from "../../resources/Page.tsx";
+import { Facts, Section } from "../../resources/Fields.tsx";
 import css from "../../resources/parts.module.css";
-import { Section } from "../../resources/Section.tsx";
 import { State } from "../../resources/State.tsx";
 import { Command, Loaded } from "../../resources/states.tsx";
 import { Time } from "../../ui/Time.tsx";

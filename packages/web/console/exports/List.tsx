@@ -1,12 +1,12 @@
 /** Exports, schedules and destinations of the workspace. */
 import { useLocation, useSearchParams } from "wouter";
-import { formatCurl } from "../../api/curl.ts";
-import { useProjects } from "../../api/projects.ts";
+import { formatCurl } from "../../api/server.ts";
+import { useProjects } from "../../api/queries.ts";
 import { Button } from "../../ui/Button.tsx";
-import { Missing } from "../../resources/Missing.tsx";
+import { Missing } from "../../resources/Secret.tsx";
 import { Page } from "../../resources/Page.tsx";
 import css from "../../resources/parts.module.css";
-import { Section } from "../../resources/Section.tsx";
+import { Section } from "../../resources/Fields.tsx";
 import { Command, Empty, Loaded } from "../../resources/states.tsx";
 import { Table } from "../../ui/Table.tsx";
 import { destinationColumns, jobColumns, projectName, scheduleColumns } from "./columns.tsx";

@@ -1,6 +1,6 @@
 /** The columns of the lists of exports. */
 import { Link } from "wouter";
-import type { Project } from "../../api/projects.ts";
+import type { Project } from "../../api/queries.ts";
 import css from "../../resources/parts.module.css";
 import { State } from "../../resources/State.tsx";
 import type { Column } from "../../ui/Table.tsx";

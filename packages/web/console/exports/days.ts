@@ -80,7 +80,7 @@ const ENOUGH = 3;
 /** An export without a change for so long is said to stand still. */
 const STILL_MS = 120_000;
 
-export interface Pace {
+interface Pace {
   rowsPerSecond?: number | undefined;
   /** Seconds until the end at the present rate. */
   left?: number | undefined;

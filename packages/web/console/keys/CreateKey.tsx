@@ -1,6 +1,5 @@
 import { useState } from "react";
-import { useMe } from "../../api/me.ts";
-import { useAction } from "../../resources/action.ts";
+import { useMe, useAction } from "../../api/me.ts";
 import { Modal } from "../../ui/Modal.tsx";
 import { Form, Input, Select } from "../../resources/Form.tsx";
 import css from "../../resources/parts.module.css";

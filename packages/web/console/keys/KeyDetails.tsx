@@ -1,7 +1,7 @@
 /** One key: all that is known of it, a successor for it, and its end. */
 import { useState } from "react";
 import { currentSession } from "../../api/session.ts";
-import { useAction } from "../../resources/action.ts";
+import { useAction } from "../../api/me.ts";
 import { Button } from "../../ui/Button.tsx";
 import { Confirm } from "../../resources/Confirm.tsx";
 import { Modal } from "../../ui/Modal.tsx";

@@ -2,14 +2,12 @@
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
 import { name as PACKAGE } from "../../../../package.json";
-import { formatCurl } from "../../api/curl.ts";
-import { SERVER } from "../../api/server.ts";
+import { formatCurl, SERVER } from "../../api/server.ts";
 import type { ViewProps } from "../../app/view-props.ts";
 import { Button } from "../../ui/Button.tsx";
-import { Missing } from "../../resources/Missing.tsx";
+import { Missing, Secret } from "../../resources/Secret.tsx";
 import { Page } from "../../resources/Page.tsx";
 import css from "../../resources/parts.module.css";
-import { Secret } from "../../resources/Secret.tsx";
 import { Command, Empty, Loaded } from "../../resources/states.tsx";
 import { type Column, Table } from "../../ui/Table.tsx";
 import { Time } from "../../ui/Time.tsx";

@@ -1,7 +1,6 @@
 /** API keys of the workspace. */
 import { useQuery } from "@tanstack/react-query";
 import { call } from "../../api/http.ts";
-import { type KeyTerms, postKey } from "../../api/keys.ts";
 import { queryClient } from "../../api/queries.ts";
 
 export const SCOPES = [
@@ -64,4 +63,21 @@ export async function rollKey(id: string, seconds: number): Promise<NewKey> {
 export async function deleteKey(id: string, predecessors: boolean): Promise<void> {
   await call("DELETE", `${PATH}/${id}${predecessors ? "?predecessors=true" : ""}`);
   await again();
+}
+
+/** Creates API keys of the workspace. */
+interface KeyTerms {
+  name: string;
+  /** Left out: those of the role. */
+  scopes?: string[];
+  role: string | null;
+  expires_at: string | null;
+  allowed_ips: string[] | null;
+}
+
+/** The key itself is in this answer only. */
+export async function postKey<T extends { key: string }>(terms: KeyTerms): Promise<T> {
+  const created = await call<T>("POST", "/api/v1/api-keys", terms);
+  await queryClient.invalidateQueries({ queryKey: ["api-keys"] });
+  return created;
 }

@@ -1,9 +1,8 @@
 /** One member: the role, the browsers in which the person is signed in, and the end. */
 import { useState } from "react";
-import { useMe } from "../../api/me.ts";
+import { useMe, useAction } from "../../api/me.ts";
 import { Loaded } from "../../resources/states.tsx";
 import { Time } from "../../ui/Time.tsx";
-import { useAction } from "../../resources/action.ts";
 import { Button } from "../../ui/Button.tsx";
 import { Confirm } from "../../resources/Confirm.tsx";
 import { Modal } from "../../ui/Modal.tsx";

@@ -1,7 +1,7 @@
 /** Applications that people let in, by OAuth. */
 import { Link, useLocation, useSearchParams } from "wouter";
 import { SERVER } from "../../api/server.ts";
-import { Missing } from "../../resources/Missing.tsx";
+import { Missing } from "../../resources/Secret.tsx";
 import { Page } from "../../resources/Page.tsx";
 import { Command, Empty, Loaded } from "../../resources/states.tsx";
 import { type Column, Table } from "../../ui/Table.tsx";

@@ -1,7 +1,7 @@
 /** Current activity, failures, costs, and exports. */
 import { useState } from "react";
 import { Link } from "wouter";
-import { useProjects } from "../../api/projects.ts";
+import { useProjects } from "../../api/queries.ts";
 import { StartSteps, useIsEmpty } from "../../chat/welcome/StartSteps.tsx";
 import { Button } from "../../ui/Button.tsx";
 import { axisText, costText, countText, durationText } from "../../ui/format.ts";
@@ -16,8 +16,7 @@ import { type Column, Table } from "../../ui/Table.tsx";
 import { Exports, Failed, Running, Waiting } from "./Lists.tsx";
 import controls from "../../ui/controls.module.css";
 import css from "./overview.module.css";
-import { Plot } from "./Plot.tsx";
-import type { Line } from "./plot-options.ts";
+import { Plot, type Line } from "./Plot.tsx";
 import { type Bucket, type Figures, type Series, useLive, usePrevious, useSeries } from "./queries.ts";
 
 export default function Overview() {

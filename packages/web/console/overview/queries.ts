@@ -2,10 +2,10 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef } from "react";
 import { call } from "../../api/http.ts";
-import { readAgain, useActivity } from "../../api/live.ts";
+import { readAgain, useActivity } from "../../api/activity.ts";
 import type { ThreadRow } from "../../api/types.ts";
 import { waits } from "../../chat/thread-row.ts";
-import { useProjects } from "../../api/projects.ts";
+import { useProjects } from "../../api/queries.ts";
 import type { TraceRow } from "../../traces/types.ts";
 import type { Range } from "../../resources/range.ts";
 
@@ -78,7 +78,7 @@ const PAGE = 100;
 /** The most threads of a status that are read: most interrupted ones may have been stopped. */
 const MOST = 1_000;
 
-export interface Some<T> {
+interface Some<T> {
   rows: T[];
   /** How many were found, with those that are not among the rows. */
   count: number;
@@ -114,7 +114,7 @@ export const useRunning = () => useThreadsByStatus("busy", () => true);
 type FailedTrace = Pick<TraceRow, "trace_id" | "name" | "start_time" | "error">;
 
 /** Failures with the same name and the same first line of the error. */
-export interface Failure {
+interface Failure {
   latest: FailedTrace;
   message: string;
   count: number;

@@ -1,8 +1,7 @@
 /** One column: who answers, with which settings, and the answer. */
 import { Play as Start, Square, X } from "lucide-react";
 import type { Assistant } from "../../api/types.ts";
-import { Button } from "../../ui/Button.tsx";
-import { IconButton } from "../../ui/IconButton.tsx";
+import { Button, IconButton } from "../../ui/Button.tsx";
 import { Answer } from "./Completion.tsx";
 import { ModelFields } from "./ModelFields.tsx";
 import { type Column, newId } from "./play.ts";

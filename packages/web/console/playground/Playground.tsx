@@ -1,6 +1,6 @@
 /** The playground: the same messages for several models or assistants, side by side. */
-import { lazy, Suspense, useEffect, useState } from "react";
-import { Link } from "wouter";
+import { lazy, Suspense, useEffect, useState, useRef } from "react";
+import { Link, useSearchParams } from "wouter";
 import { useMe, useRefusal } from "../../api/me.ts";
 import { useAssistants } from "../../api/queries.ts";
 import { Page } from "../../resources/Page.tsx";
@@ -10,13 +10,14 @@ import { bindShortcuts } from "../../ui/keys.ts";
 import work from "../../resources/work.module.css";
 import { ColumnView } from "./Column.tsx";
 import { Messages } from "./Messages.tsx";
-import { type Column, keyFor, MOST_COLUMNS, newColumn, type Play as Held } from "./play.ts";
+import { type Column, keyFor, MOST_COLUMNS, newColumn, type Play as Held, type Play as PlayState } from "./play.ts";
 import css from "./playground.module.css";
-import { type KnownModel, useModels } from "./queries.ts";
+import { type KnownModel, useModels, pull } from "./queries.ts";
 import { Tools } from "./Tools.tsx";
 import { type Playing, usePlay } from "./usePlay.ts";
-import { useOpenPrompt } from "./useOpenPrompt.ts";
 import { Variables } from "./Variables.tsx";
+import { readPrompt } from "../../../../src/agents/prompts/chat-manifest.ts";
+import { playFromPrompt } from "./sources.ts";
 
 const Save = lazy(async () => ({ default: (await import("./Save.tsx")).Save }));
 
@@ -180,4 +181,35 @@ function Notices({
       </p>
     </div>
   );
+}
+
+// Opens the commit of a prompt that the address names: `?prompt=<name>&commit=<hash or tag>`.
+
+/** Why the commit was not opened; empty where nothing failed. */
+export function useOpenPrompt(open: (play: PlayState) => void): string {
+  const [search, setSearch] = useSearchParams();
+  const [trouble, setTrouble] = useState("");
+  const name = search.get("prompt");
+  const word = search.get("commit") ?? "latest";
+  const latest = useRef(open);
+  useEffect(() => {
+    latest.current = open;
+  });
+  useEffect(() => {
+    if (name === null) return undefined;
+    const leave = new AbortController();
+    void pull(name, word, leave.signal)
+      .then(({ commit_hash: hash, manifest }) => {
+        const prompt = readPrompt(manifest);
+        if (!prompt) throw new Error(`${name} is no prompt with messages. It is not opened.`);
+        latest.current(playFromPrompt(prompt, { name, hash }));
+        // A reload keeps what was edited, and does not open the commit again.
+        setSearch({}, { replace: true });
+      })
+      .catch((error: unknown) => {
+        if (!leave.signal.aborted) setTrouble(error instanceof Error ? error.message : "The prompt did not load.");
+      });
+    return () => leave.abort();
+  }, [name, word, setSearch]);
+  return trouble;
 }

@@ -6,7 +6,7 @@ import { ModalForm } from "../../resources/ModalForm.tsx";
 import { Changes } from "../../resources/changes/Changes.tsx";
 import { usePrompts } from "../prompts/queries.ts";
 import work from "../../resources/work.module.css";
-import { toPrompt } from "./from-prompt.ts";
+import { toPrompt } from "./sources.ts";
 import type { Play } from "./play.ts";
 import { commit, useLatest } from "./queries.ts";
 

@@ -19,7 +19,7 @@ export function useModels() {
   });
 }
 
-export interface Pulled {
+interface Pulled {
   commit_hash: string;
   manifest: Record<string, unknown>;
 }
@@ -44,7 +44,7 @@ export function useLatest(name: string | undefined) {
   });
 }
 
-export interface NewCommit {
+interface NewCommit {
   name: string;
   isNew: boolean;
   manifest: object;

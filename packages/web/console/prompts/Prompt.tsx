@@ -1,9 +1,8 @@
 /** One prompt: how it is pulled, its commits, and its end. */
 import { useState } from "react";
 import { useMay } from "../../api/me.ts";
-import { Back } from "../../resources/Back.tsx";
-import { ConfirmDelete } from "../../resources/ConfirmDelete.tsx";
-import { Page } from "../../resources/Page.tsx";
+import { Back, Page } from "../../resources/Page.tsx";
+import { ConfirmDelete } from "../../resources/Confirm.tsx";
 import { Loaded } from "../../resources/states.tsx";
 import { Button } from "../../ui/Button.tsx";
 import work from "../../resources/work.module.css";

@@ -1,6 +1,5 @@
 import { useLocation } from "wouter";
-import { Back } from "../../resources/Back.tsx";
-import { Page } from "../../resources/Page.tsx";
+import { Back, Page } from "../../resources/Page.tsx";
 import { QueueForm } from "./form.tsx";
 
 export function New() {

@@ -2,9 +2,8 @@
 import { useState } from "react";
 import { useSearchParams } from "wouter";
 import { useMay } from "../../api/me.ts";
-import { Back } from "../../resources/Back.tsx";
-import { ConfirmDelete } from "../../resources/ConfirmDelete.tsx";
-import { Page } from "../../resources/Page.tsx";
+import { Back, Page } from "../../resources/Page.tsx";
+import { ConfirmDelete } from "../../resources/Confirm.tsx";
 import { Loaded } from "../../resources/states.tsx";
 import { Button } from "../../ui/Button.tsx";
 import { countText } from "../../ui/format.ts";

@@ -1,9 +1,8 @@
 /** The form of a queue: a new one, or one that is there. */
 import { X } from "lucide-react";
 import { useState } from "react";
-import { useAction } from "../../resources/action.ts";
-import { Button } from "../../ui/Button.tsx";
-import { IconButton } from "../../ui/IconButton.tsx";
+import { useAction } from "../../api/me.ts";
+import { Button, IconButton } from "../../ui/Button.tsx";
 import { Form, Input, Select } from "../../resources/Form.tsx";
 import parts from "../../resources/parts.module.css";
 import work from "../../resources/work.module.css";

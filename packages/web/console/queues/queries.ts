@@ -155,7 +155,7 @@ function review({ queue_run_id }: QueuedRun, status: Status, more: object = {}):
 }
 
 /** What a reviewer says for one key of the rubric. */
-export interface Said {
+interface Said {
   key: string;
   score: number | null;
   value: string | null;
@@ -191,7 +191,7 @@ export async function skip(run: QueuedRun): Promise<void> {
 }
 
 /** What the form of a queue gives. */
-export interface QueueFields {
+interface QueueFields {
   name: string;
   description: string;
   rubric_instructions: string;

@@ -10,7 +10,7 @@ import { quantityText } from "../../ui/format.ts";
 import { ModalForm } from "../../resources/ModalForm.tsx";
 import { localTime, soonTime } from "../../ui/time.ts";
 import { Input } from "../../resources/Form.tsx";
-import { Section } from "../../resources/Section.tsx";
+import { Section } from "../../resources/Fields.tsx";
 import work from "../../resources/work.module.css";
 import { startBackfill, useBackfills } from "./queries.ts";
 import type { Backfill, Rule } from "./types.ts";

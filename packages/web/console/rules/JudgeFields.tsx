@@ -2,12 +2,10 @@
 import { X } from "lucide-react";
 import { useMay } from "../../api/me.ts";
 import { useAssistants } from "../../api/queries.ts";
-import { Button } from "../../ui/Button.tsx";
-import { IconButton } from "../../ui/IconButton.tsx";
-import { ROLES, roleText } from "../../ui/roles.ts";
+import { Button, IconButton } from "../../ui/Button.tsx";
+import { ROLES, roleText } from "../../traces/trace/messages.ts";
 import { readRole } from "../../../../src/agents/prompts/template.ts";
-import { Box, More } from "../../resources/Box.tsx";
-import { Input, Select, TextArea } from "../../resources/Form.tsx";
+import { Box, More, Input, Select, TextArea } from "../../resources/Form.tsx";
 import parts from "../../resources/parts.module.css";
 import { type Answer, type JudgeDraft, type Line, newLine, WORKERS_MODEL } from "./judge.ts";
 import css from "./rules.module.css";

@@ -1,5 +1,5 @@
 import { Link, useLocation } from "wouter";
-import { formatCurl } from "../../api/curl.ts";
+import { formatCurl } from "../../api/server.ts";
 import { useMay } from "../../api/me.ts";
 import { Page } from "../../resources/Page.tsx";
 import { State } from "../../resources/State.tsx";

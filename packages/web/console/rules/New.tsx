@@ -1,7 +1,6 @@
 import { useLocation, useSearch } from "wouter";
-import { useProjects } from "../../api/projects.ts";
-import { Back } from "../../resources/Back.tsx";
-import { Page } from "../../resources/Page.tsx";
+import { useProjects } from "../../api/queries.ts";
+import { Back, Page } from "../../resources/Page.tsx";
 import { Loaded } from "../../resources/states.tsx";
 import { newDraft, toBody } from "./draft.ts";
 import { saveRule } from "./queries.ts";

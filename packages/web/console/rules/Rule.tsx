@@ -1,27 +1,23 @@
 /** One rule: what it takes and does, what became of the runs, and what went wrong. */
 import { useState } from "react";
 import { Link } from "wouter";
-import { useMay } from "../../api/me.ts";
-import { useProjects } from "../../api/projects.ts";
-import { Back } from "../../resources/Back.tsx";
-import { ConfirmDelete } from "../../resources/ConfirmDelete.tsx";
-import { Page } from "../../resources/Page.tsx";
+import { useMay, useAction } from "../../api/me.ts";
+import { useProjects } from "../../api/queries.ts";
+import { Back, Page } from "../../resources/Page.tsx";
+import { ConfirmDelete } from "../../resources/Confirm.tsx";
 import { State } from "../../resources/State.tsx";
 import { Loaded } from "../../resources/states.tsx";
-import { useAction } from "../../resources/action.ts";
 import { costText, countText } from "../../ui/format.ts";
 import { exactTime } from "../../ui/time.ts";
-import { Fact } from "../../resources/Field.tsx";
+import { Fact } from "../../resources/Fields.tsx";
 import { ItemActions } from "../../resources/ItemActions.tsx";
 import work from "../../resources/work.module.css";
 import { Backfills } from "./Backfills.tsx";
 import { toBody, toDraft } from "./draft.ts";
-import { Failures } from "./Failures.tsx";
+import { Failures, Scores, Waiting } from "./TakenRuns.tsx";
 import { deleteRule, saveRule, useRule } from "./queries.ts";
 import { RuleForm } from "./form.tsx";
-import { Scores } from "./Scores.tsx";
 import type { Rule as RuleRow } from "./types.ts";
-import { Waiting } from "./Waiting.tsx";
 import { samplingText } from "./labels.ts";
 
 export function Rule({ id }: { id: string }) {

@@ -1,5 +1,5 @@
 /** A rule as the form holds it, and the body that the API takes. */
-import { readPairs, writePairs } from "../../resources/pairs.ts";
+import { readPairs, writePairs } from "../../ui/fields.ts";
 import { type JudgeDraft, newJudge, readJudge, writeJudge } from "./judge.ts";
 import type { Rule } from "./types.ts";
 import { isExtending } from "./labels.ts";

@@ -1,10 +1,9 @@
 /** The form of a rule: a new one, or one that is there. */
 import { useState } from "react";
-import type { Project } from "../../api/projects.ts";
-import { useAction } from "../../resources/action.ts";
+import type { Project } from "../../api/queries.ts";
+import { useAction } from "../../api/me.ts";
 import { FilterInput } from "../../resources/FilterInput.tsx";
-import { Form, Input } from "../../resources/Form.tsx";
-import { More } from "../../resources/Box.tsx";
+import { Form, Input, More } from "../../resources/Form.tsx";
 import parts from "../../resources/parts.module.css";
 import { ProjectSelect } from "../../resources/ProjectSelect.tsx";
 import work from "../../resources/work.module.css";

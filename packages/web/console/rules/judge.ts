@@ -1,5 +1,5 @@
 /** A judge as the form holds it. */
-import { readPairs, writePairs } from "../../resources/pairs.ts";
+import { readPairs, writePairs } from "../../ui/fields.ts";
 import type { Judge, Model } from "./types.ts";
 
 export interface Line {

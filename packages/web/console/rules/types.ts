@@ -13,7 +13,7 @@ export interface Judge {
   model: Model;
 }
 
-export interface Hook {
+interface Hook {
   url: string;
   headers: Record<string, string> | null;
 }

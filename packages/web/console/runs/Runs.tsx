@@ -3,7 +3,7 @@ import { useState } from "react";
 import { Link, useSearchParams } from "wouter";
 import { useMay } from "../../api/me.ts";
 import { useAssistants } from "../../api/queries.ts";
-import { formatCurl } from "../../api/curl.ts";
+import { formatCurl } from "../../api/server.ts";
 import type { Assistant, ThreadRow } from "../../api/types.ts";
 import { threadTip, threadTitle } from "../../chat/thread-row.ts";
 import { Button } from "../../ui/Button.tsx";

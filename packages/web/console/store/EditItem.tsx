@@ -1,6 +1,6 @@
 /** Writes an item: a new one, or the value of one that is there. */
 import { useId, useState } from "react";
-import { useAction } from "../../resources/action.ts";
+import { useAction } from "../../api/me.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import work from "../../resources/work.module.css";

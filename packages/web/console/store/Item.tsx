@@ -2,8 +2,7 @@
 import { X } from "lucide-react";
 import { useState } from "react";
 import { useMay } from "../../api/me.ts";
-import { Button } from "../../ui/Button.tsx";
-import { IconButton } from "../../ui/IconButton.tsx";
+import { Button, IconButton } from "../../ui/Button.tsx";
 import { Payload } from "../../ui/Payload.tsx";
 import { exactTime } from "../../ui/time.ts";
 import { Confirm } from "../../resources/Confirm.tsx";

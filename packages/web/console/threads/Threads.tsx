@@ -1,8 +1,8 @@
 /** The threads of all users, the newest first. */
 import { useState } from "react";
 import { Link, useLocation, useSearch } from "wouter";
-import { useAssistants } from "../../api/queries.ts";
-import { formatCurl } from "../../api/curl.ts";
+import { useAssistants, useReadOn } from "../../api/queries.ts";
+import { formatCurl } from "../../api/server.ts";
 import type { Assistant, ThreadRow } from "../../api/types.ts";
 import type { ViewProps } from "../../app/view-props.ts";
 import { threadTip, threadTitle, waits } from "../../chat/thread-row.ts";
@@ -11,7 +11,6 @@ import { Button } from "../../ui/Button.tsx";
 import { Page } from "../../resources/Page.tsx";
 import { keepRange, useRange } from "../../resources/range.ts";
 import { RangePicker } from "../../resources/RangePicker.tsx";
-import { useReadOn } from "../../resources/read-on.ts";
 import { State } from "../../resources/State.tsx";
 import { Command, Empty, Loaded, Loading } from "../../resources/states.tsx";
 import { Time } from "../../ui/Time.tsx";
@@ -19,8 +18,7 @@ import { type Column, Table } from "../../ui/Table.tsx";
 import controls from "../../ui/controls.module.css";
 import { useLater } from "../../ui/later.ts";
 import css from "./threads.module.css";
-import { readOwner, text } from "./owner.ts";
-import { type SpentByThread, useAllThreads, useSpentByThread } from "./queries.ts";
+import { readOwner, text, type SpentByThread, useAllThreads, useSpentByThread } from "./queries.ts";
 import { Thread } from "./Thread.tsx";
 
 /** Milliseconds after the last letter, so that a word is one search. */

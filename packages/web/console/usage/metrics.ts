@@ -12,7 +12,7 @@ export function findDays({ from, to = Date.now() }: Pick<Range, "from" | "to">):
 /** The days whose mean is taken for those that are left of the month. */
 const PACE_DAYS = 7;
 
-export interface Month {
+interface Month {
   /** "2026-11". */
   month: string;
   /** US dollars. */

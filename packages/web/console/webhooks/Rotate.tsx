@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { useAction } from "../../resources/action.ts";
+import { useAction } from "../../api/me.ts";
 import { Modal } from "../../ui/Modal.tsx";
 import { Form, Select } from "../../resources/Form.tsx";
 import { rotate } from "./queries.ts";

@@ -2,19 +2,21 @@
 import { useState } from "react";
 import { useLocation } from "wouter";
 import { useAssistants } from "../../api/queries.ts";
-import { formatCurl } from "../../api/curl.ts";
+import { formatCurl } from "../../api/server.ts";
 import type { ViewProps } from "../../app/view-props.ts";
-import { Button } from "../../ui/Button.tsx";
+import { Button, IconButton } from "../../ui/Button.tsx";
 import { Confirm } from "../../resources/Confirm.tsx";
 import { Page } from "../../resources/Page.tsx";
 import css from "../../resources/parts.module.css";
 import { Secret } from "../../resources/Secret.tsx";
-import { Section } from "../../resources/Section.tsx";
+import { Section } from "../../resources/Fields.tsx";
 import { Command, Empty, Loaded } from "../../resources/states.tsx";
-import { Table } from "../../ui/Table.tsx";
-import { cronColumns, secretColumns } from "./columns.tsx";
+import { Table, type Column } from "../../ui/Table.tsx";
 import { deleteSecret, type HookedCron, useHookedCrons, useSecrets, type WebhookSecret } from "./queries.ts";
 import { Rotate } from "./Rotate.tsx";
+import { Trash2 } from "lucide-react";
+import { State } from "../../resources/State.tsx";
+import { Ahead, Time } from "../../ui/Time.tsx";
 
 const PATH = "/console/webhooks";
 
@@ -133,3 +135,63 @@ export default function Webhooks({ id }: ViewProps) {
     </Page>
   );
 }
+
+/** The columns of signing secrets, and of crons with a webhook. */
+export const secretColumns = (onDelete: (row: WebhookSecret) => void): Column<WebhookSecret>[] => [
+  {
+    id: "hint",
+    name: "Secret",
+    width: 140,
+    kept: true,
+    grows: true,
+    cell: ({ hint }) => <span className={css.mono}>{hint}…</span>,
+  },
+  {
+    id: "expires",
+    name: "Signs until",
+    width: 132,
+    kept: true,
+    cell: ({ expires_at }) => (expires_at === null ? "next rotation" : <Ahead at={expires_at} />),
+  },
+  { id: "created", name: "Created", width: 88, end: true, cell: ({ created_at }) => <Time at={created_at} /> },
+  {
+    id: "delete",
+    name: "",
+    width: 64,
+    kept: true,
+    end: true,
+    cell: (row) => (
+      <IconButton label={`Delete ${row.hint}`} onClick={() => onDelete(row)}>
+        <Trash2 size={16} aria-hidden />
+      </IconButton>
+    ),
+  },
+];
+
+export const cronColumns = (nameAssistant: (row: HookedCron) => string): Column<HookedCron>[] => [
+  {
+    id: "state",
+    name: "State",
+    width: 88,
+    cell: ({ enabled }) => (
+      <State {...(enabled ? { state: "success", word: "active" } : { state: "idle", word: "paused" })} />
+    ),
+  },
+  {
+    id: "webhook",
+    name: "Address",
+    width: 180,
+    kept: true,
+    grows: true,
+    cell: ({ webhook }) => <span title={webhook}>{webhook}</span>,
+  },
+  { id: "schedule", name: "Schedule", width: 120, kept: true, cell: ({ schedule }) => <code>{schedule}</code> },
+  { id: "assistant", name: "Assistant", width: 120, cell: nameAssistant },
+  {
+    id: "next",
+    name: "Next run",
+    width: 130,
+    end: true,
+    cell: ({ next_run_date }) => <Ahead at={next_run_date} />,
+  },
+];

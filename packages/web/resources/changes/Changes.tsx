@@ -5,9 +5,8 @@ import { Messages } from "../../traces/trace/Value.tsx";
 import { Button } from "../../ui/Button.tsx";
 import { countText } from "../../ui/format.ts";
 import { Payload } from "../../ui/Payload.tsx";
-import { type Change, listChanges, readSaid } from "./changes.ts";
+import { type Change, listChanges, readSaid, diffTexts, type Part } from "./changes.ts";
 import css from "./changes.module.css";
-import { TextDiff } from "./TextDiff.tsx";
 
 const SHOWN = 50;
 /** Characters of a value that is shown within its line, and of two that are shown one after the other. */
@@ -113,4 +112,46 @@ const formatValue = (value: unknown): string =>
 function shortText(value: unknown, most: number, quoted = false): string | undefined {
   const text = typeof value === "string" && value.trim() !== "" && !quoted ? value : JSON.stringify(value);
   return text === undefined || text.length > most || text.includes("\n") ? undefined : text;
+}
+
+/** Characters of an unchanged part that are shown beside a change, and what a part must have more to be cut. */
+const BESIDE = 120;
+const CUT = 80;
+/** Characters of a changed part that are shown at first. */
+const FIRST = 2_000;
+
+/** A text that changed, with what was removed and added in its place. */
+function TextDiff({ before, now }: { before: string; now: string }) {
+  const [all, setAll] = useState(false);
+  const parts = useMemo(() => diffTexts(before, now), [before, now]);
+  const shown = all
+    ? parts
+    : parts.map((part, i) => ({ ...part, text: cutPart(part, i === 0, i === parts.length - 1) }));
+  const isCut = shown.some(({ text }, i) => text !== parts[i]?.text);
+  return (
+    <>
+      <p className={css.text}>
+        {shown.map(({ kind, text }, i) => {
+          const Tag = kind === "same" ? "span" : kind === "removed" ? "del" : "ins";
+          // The parts of two texts do not change.
+          // oxlint-disable-next-line react/no-array-index-key
+          return <Tag key={i}>{text}</Tag>;
+        })}
+      </p>
+      {isCut && (
+        <div>
+          <Button look="quiet" onClick={() => setAll(true)}>
+            Show all
+          </Button>
+        </div>
+      )}
+    </>
+  );
+}
+
+function cutPart({ kind, text }: Part, isFirst: boolean, isLast: boolean): string {
+  if (kind !== "same") return text.length > FIRST ? `${text.slice(0, FIRST)}…` : text;
+  const [head, tail] = [isFirst ? 0 : BESIDE, isLast ? 0 : BESIDE];
+  if (text.length <= head + tail + CUT) return text;
+  return `${text.slice(0, head)} … ${tail === 0 ? "" : text.slice(-tail)}`;
 }

@@ -4,11 +4,11 @@ import { FieldInput } from "../../ui/FieldInput.tsx";
 import { Modal } from "../../ui/Modal.tsx";
 import { ModalForm } from "../../resources/ModalForm.tsx";
 import { Loaded } from "../../resources/states.tsx";
-import { ChooseRuns } from "./ChooseRuns.tsx";
 import { answerIn } from "../../../../src/agents/evaluation/evaluators.ts";
-import { answering, asMembers, membersFrom } from "./expected.ts";
-import { firstChoice, isChosen, ensurePlace, PlaceSelect } from "./PlaceSelect.tsx";
 import {
+  answering,
+  asMembers,
+  membersFrom,
   addRuns,
   type Collected,
   createExample,
@@ -16,8 +16,12 @@ import {
   PLACE_NEEDS,
   type PlaceKind,
   usePlaces,
+  createPlace,
 } from "./queries.ts";
 import { countText } from "../../ui/format.ts";
+import { Button } from "../../ui/Button.tsx";
+import css from "./collect.module.css";
+import controls from "../../ui/controls.module.css";
 
 /** What a run was given and what it gave. */
 interface Content {
@@ -142,4 +146,121 @@ function createDraft({ inputs, outputs }: Content) {
     answer: answer ?? "",
   };
   return draft.inputs.length + draft.outputs.length > MOST ? undefined : draft;
+}
+
+/** Which of the found runs are added. */
+export function ChooseRuns({
+  runs,
+  left,
+  onLeft,
+}: {
+  runs: Collected[];
+  /** Ids of the runs that are left out. */
+  left: ReadonlySet<string>;
+  onLeft: (left: ReadonlySet<string>) => void;
+}) {
+  const id = useId();
+  const toggle = (run: string) => {
+    const next = new Set(left);
+    if (!next.delete(run)) next.add(run);
+    onLeft(next);
+  };
+  return (
+    <fieldset className={css.runs} aria-describedby={id}>
+      <legend>Runs</legend>
+      <p id={id} className={css.count}>
+        {countText(runs.length - left.size)} of {countText(runs.length)} found
+        <Button
+          look="quiet"
+          onClick={() => onLeft(left.size === 0 ? new Set(runs.map((run) => run.id)) : new Set<string>())}
+        >
+          {left.size === 0 ? "Select none" : "Select all"}
+        </Button>
+      </p>
+      <ul>
+        {runs.map((run) => (
+          <li key={run.id}>
+            <label>
+              <input type="checkbox" checked={!left.has(run.id)} onChange={() => toggle(run.id)} />
+              <span className="line">
+                {run.name} <small>{run.preview}</small>
+              </span>
+            </label>
+          </li>
+        ))}
+      </ul>
+    </fieldset>
+  );
+}
+
+// The choice of a dataset or a queue, which may be a new one.
+
+/** What is chosen: an id, or the name of a new one. */
+export interface Choice {
+  id: string;
+  name: string;
+}
+
+const NEW = "new";
+const WORDS: Record<PlaceKind, string> = { dataset: "Dataset", queue: "Queue" };
+const storageKey = (kind: PlaceKind) => `weir.collect.${kind}`;
+
+/** The one that was added to last, else the newest. */
+export function firstChoice(kind: PlaceKind, places: Place[]): Choice {
+  const last = localStorage.getItem(storageKey(kind));
+  const id = places.find((place) => place.id === last)?.id ?? places[0]?.id ?? NEW;
+  return { id, name: "" };
+}
+
+export const isChosen = ({ id, name }: Choice) => id !== NEW || name.trim() !== "";
+
+/** The id of the choice. A new one is created first. */
+export async function ensurePlace(kind: PlaceKind, { id, name }: Choice): Promise<string> {
+  const place = id === NEW ? (await createPlace(kind, name.trim())).id : id;
+  localStorage.setItem(storageKey(kind), place);
+  return place;
+}
+
+export function PlaceSelect({
+  kind,
+  places,
+  choice,
+  onChoice,
+}: {
+  kind: PlaceKind;
+  places: Place[];
+  choice: Choice;
+  onChoice: (choice: Choice) => void;
+}) {
+  const id = useId();
+  return (
+    <>
+      <div className={controls.row}>
+        <label htmlFor={id} className={controls.label}>
+          {WORDS[kind]}
+        </label>
+        <select
+          id={id}
+          className={controls.field}
+          value={choice.id}
+          onChange={(event) => onChoice({ ...choice, id: event.target.value })}
+        >
+          {places.map((place) => (
+            <option key={place.id} value={place.id}>
+              {place.name}
+            </option>
+          ))}
+          <option value={NEW}>New {kind}</option>
+        </select>
+      </div>
+      {choice.id === NEW && (
+        <FieldInput
+          id={`${id}-name`}
+          field={{ name: "name", label: `Name of the new ${kind}`, kind: "text" }}
+          text={choice.name}
+          onText={(name) => onChoice({ ...choice, name })}
+        />
+      )}
+    </>
+  );
 }

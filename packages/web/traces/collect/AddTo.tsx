@@ -2,7 +2,7 @@
 import { FolderPlus } from "lucide-react";
 import { lazy, Suspense, useState } from "react";
 import controls from "../../ui/controls.module.css";
-import { usePressed } from "../../ui/pressed.ts";
+import { usePressed } from "../../ui/on-demand.ts";
 import type { Collected, PlaceKind } from "./queries.ts";
 
 const AddRuns = lazy(async () => ({ default: (await import("./AddRuns.tsx")).AddRuns }));

@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import type { Permission } from "../../../../src/http/principal.ts";
 import { call } from "../../api/http.ts";
 import { queryClient } from "../../api/queries.ts";
+import { isMembers } from "../../../../src/agents/evaluation/evaluators.ts";
 
 /** A run that is added. */
 export interface Collected {
@@ -45,7 +46,7 @@ export async function createPlace(kind: PlaceKind, name: string): Promise<Place>
   return made;
 }
 
-export interface NewExample {
+interface NewExample {
   inputs: Record<string, unknown>;
   outputs?: Record<string, unknown>;
   split?: string;
@@ -75,3 +76,24 @@ const takenOver =
   ({ id }: Collected) => ({ dataset_id: dataset, source_run_id: id, use_source_run_io: true, split });
 
 const queued = ({ id, project, start_time }: Collected) => ({ run_id: id, session_id: project, start_time });
+
+// The expected output of an example: the text of an answer where the output is a conversation, else JSON.
+
+type Members = Record<string, unknown>;
+
+/** Bodies of examples are objects. Another value becomes a member, as in the SDKs. */
+export const asMembers = (value: unknown, name: string): Members => (isMembers(value) ? value : { [name]: value });
+
+/** The output of an example whose answer should be this text. */
+export const answering = (text: string): Members => ({ messages: [{ role: "assistant", content: text }] });
+
+/** The JSON object of a text, or what is wrong with it. An empty text is none. */
+export function membersFrom(text: string): { value?: Members; error?: string } {
+  if (text.trim() === "") return {};
+  try {
+    const value: unknown = JSON.parse(text);
+    return isMembers(value) ? { value } : { error: "Expected a JSON object." };
+  } catch (error) {
+    return { error: error instanceof Error ? error.message : "Not JSON." };
+  }
+}

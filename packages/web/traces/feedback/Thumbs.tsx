@@ -1,9 +1,8 @@
 /** Thumbs on a run, and a dialog for a score with a comment. They are disabled for who may not give feedback. */
 import { MessageSquarePlus, ThumbsDown, ThumbsUp } from "lucide-react";
 import { lazy, Suspense, useState } from "react";
-import { useMe } from "../../api/me.ts";
-import { useAction } from "../../resources/action.ts";
-import { IconButton } from "../../ui/IconButton.tsx";
+import { useMe, useAction } from "../../api/me.ts";
+import { IconButton } from "../../ui/Button.tsx";
 import css from "./feedback.module.css";
 import { give, type Scored, takeBack, THUMBS, useOwnThumb } from "./queries.ts";
 

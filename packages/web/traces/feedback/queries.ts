@@ -3,7 +3,30 @@ import { useQuery } from "@tanstack/react-query";
 import { ApiError, call } from "../../api/http.ts";
 import { useMay, useMe } from "../../api/me.ts";
 import { queryClient } from "../../api/queries.ts";
-import { together } from "./together.ts";
+
+// Requests for one id each that are made at the same time become one request for all of them.
+
+/** The most ids of a request, which its address holds. */
+const MOST = 50;
+
+export function together<T>(read: (ids: string[]) => Promise<ReadonlyMap<string, T>>): (id: string) => Promise<T> {
+  let waiting = new Map<string, PromiseWithResolvers<T>>();
+  const send = (): void => {
+    const all = [...waiting];
+    waiting = new Map();
+    for (let at = 0; at < all.length; at += MOST) {
+      const some = all.slice(at, at + MOST);
+      const answer = read(some.map(([id]) => id));
+      for (const [id, { resolve, reject }] of some) answer.then((found) => resolve(found.get(id) as T), reject);
+    }
+  };
+  return (id) => {
+    if (waiting.size === 0) setTimeout(send);
+    const known = waiting.get(id) ?? Promise.withResolvers<T>();
+    waiting.set(id, known);
+    return known.promise;
+  };
+}
 
 /** The run that a score is about. Of a message in the chat only the id is known. */
 export interface Scored {
@@ -22,7 +45,7 @@ export interface Given {
 }
 
 /** What a person says about a run. */
-export interface Said {
+interface Said {
   key: string;
   score: number | null;
   comment: string | null;

@@ -2,7 +2,7 @@
 import { Minus, Plus, Scan } from "lucide-react";
 import { type ReactNode, useLayoutEffect, useRef, useState } from "react";
 import css from "./Fitted.module.css";
-import { IconButton } from "../../ui/IconButton.tsx";
+import { IconButton } from "../../ui/Button.tsx";
 
 /** A drawing that is fitted is not smaller than this: its words could not be read. It scrolls then. */
 const LEAST = 0.3;

@@ -1,7 +1,7 @@
 /** The course of a trace as a graph: the steps of its root by name, and which followed which. */
 import type { Span } from "../types.ts";
 
-export interface Step {
+interface Step {
   name: string;
   /** The first run of this name. */
   run: string;
@@ -10,7 +10,7 @@ export interface Step {
   seconds: number;
 }
 
-export interface Course {
+interface Course {
   steps: Step[];
   /** How often a step followed another. */
   edges: { from: string; to: string; count: number }[];

@@ -5,7 +5,7 @@ import { Link } from "wouter";
 import { State } from "../../resources/State.tsx";
 import type { Column } from "../../ui/Table.tsx";
 import controls from "../../ui/controls.module.css";
-import { usePressed } from "../../ui/pressed.ts";
+import { usePressed } from "../../ui/on-demand.ts";
 import { exactTime, momentText } from "../../ui/time.ts";
 import { costText, countText, durationText, firstLine, scoreText } from "../../ui/format.ts";
 import css from "./list.module.css";

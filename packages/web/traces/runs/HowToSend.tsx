@@ -1,12 +1,11 @@
 /** A list with nothing in it says what to do about it. */
 import { LONGEST } from "../../resources/range.ts";
-import { SERVER } from "../../api/server.ts";
+import { SERVER, writeTracing } from "../../api/server.ts";
 import { Link } from "wouter";
-import { Fault } from "../../resources/FilterFault.tsx";
+import { Fault } from "../../resources/FilterInput.tsx";
 import { Empty } from "../../resources/states.tsx";
 import { Button } from "../../ui/Button.tsx";
 import css from "./list.module.css";
-import { writeTracing } from "../../api/tracing.ts";
 
 export function HowToSend() {
   return (

@@ -1,7 +1,7 @@
 /** The traces of a project, newest first, as a table. The filter is in the address; a row opens beside the list. */
-import { ListFilter, RotateCw } from "lucide-react";
+import { ListFilter, RotateCw, Bookmark, Maximize2, X } from "lucide-react";
 import { lazy, Suspense, useEffect, useMemo, useRef, useState } from "react";
-import { useLocation, useSearchParams } from "wouter";
+import { useLocation, useSearchParams, Link } from "wouter";
 import { ApiError } from "../../api/http.ts";
 import { Page } from "../../resources/Page.tsx";
 import { LONGEST, useRange } from "../../resources/range.ts";
@@ -9,22 +9,21 @@ import { RangePicker } from "../../resources/RangePicker.tsx";
 import { Loaded } from "../../resources/states.tsx";
 import { Table } from "../../ui/Table.tsx";
 import { useFrame } from "../../app/view-props.ts";
-import { Button } from "../../ui/Button.tsx";
+import { Button, IconButton } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
-import { IconButton } from "../../ui/IconButton.tsx";
 import { buildColumns, Columns, useHidden } from "./Columns.tsx";
 import { FACETS } from "./facets.ts";
 import { useCourse, useFirstTokens } from "./metrics.ts";
 import { BadFilter, HowToSend, NoMatch } from "./HowToSend.tsx";
 import css from "./list.module.css";
-import { Peek } from "./Peek.tsx";
 import { AddFound } from "../trace/RunActions.tsx";
-import { useProjects } from "../../api/projects.ts";
+import { useProjects } from "../../api/queries.ts";
 import { useTraces } from "../queries.ts";
 import { NEWEST, readSort, readWanted } from "./request.ts";
-import { SavedViews } from "./SavedViews.tsx";
 import { Search } from "./Search.tsx";
 import type { TraceRow } from "../types.ts";
+import { usePressed } from "../../ui/on-demand.ts";
+import { TraceView, type View } from "../trace/TraceView.tsx";
 
 // A trace that is opened by its address needs none of these, and the rows come before them.
 const Facets = lazy(async () => ({ default: (await import("./Facets.tsx")).Facets }));
@@ -261,4 +260,50 @@ function useKeys(
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
   }, []);
+}
+
+const loadMenu = async () => (await import("./SavedViewsMenu.tsx")).default;
+
+/** The button of the menu of saved views. */
+function SavedViews() {
+  const { Opened, button } = usePressed(loadMenu);
+  const trigger = (
+    <button {...button} className={`${controls.button} ${controls.plain} ${css.columns}`}>
+      <Bookmark size={14} aria-hidden /> <span>Views</span>
+    </button>
+  );
+  return Opened ? <Opened trigger={trigger} /> : trigger;
+}
+
+/** A trace beside the list. */
+function Peek({
+  row,
+  project,
+  address,
+  onClose,
+}: {
+  row: TraceRow;
+  project: string | null;
+  /** Of the trace's own page. */
+  address: string;
+  onClose: () => void;
+}) {
+  const [run, setRun] = useState(row.id);
+  const [view, setView] = useState<View>("tree");
+  return (
+    <aside className={css.peek} aria-label={`Trace ${row.name}`}>
+      <header className={css.peekHead}>
+        <h2 className="line" title={row.name}>
+          {row.name}
+        </h2>
+        <Link href={address} className={controls.icon} aria-label="Open the page of this trace" title="Open (Enter)">
+          <Maximize2 size={16} aria-hidden />
+        </Link>
+        <IconButton label="Close (Esc)" onClick={onClose}>
+          <X size={16} aria-hidden />
+        </IconButton>
+      </header>
+      <TraceView traceId={row.trace_id} project={project} run={run} view={view} onRun={setRun} onView={setView} />
+    </aside>
+  );
 }

@@ -2,7 +2,7 @@
 import { Search as Glass, X } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { ApiError, call } from "../../api/http.ts";
-import { Fault } from "../../resources/FilterFault.tsx";
+import { Fault } from "../../resources/FilterInput.tsx";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import { FACETS } from "./facets.ts";

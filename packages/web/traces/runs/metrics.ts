@@ -6,7 +6,7 @@ import { withoutFacet } from "./facets.ts";
 import { selectRuns } from "./request.ts";
 import type { TraceRow, Wanted } from "../types.ts";
 
-export interface Figures {
+interface Figures {
   run_count: number;
   error_count: number;
   pending_count: number;

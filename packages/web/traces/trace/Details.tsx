@@ -1,20 +1,21 @@
 /** The chosen run: how it went, what it was given, what it gave, and what is noted about it. */
-import { useState } from "react";
+import { useState, useMemo } from "react";
 import { Link } from "wouter";
-import { Failed, Loading } from "../../resources/states.tsx";
-import { CopyButton } from "../../ui/CopyButton.tsx";
+import { Failed, Loading, Empty, Loaded } from "../../resources/states.tsx";
+import { CopyButton } from "../../ui/Button.tsx";
 import { Payload } from "../../ui/Payload.tsx";
 import { exactTime } from "../../ui/time.ts";
 import { Feedback } from "./Feedback.tsx";
-import { Noted } from "./Noted.tsx";
 import { RunActions } from "./RunActions.tsx";
 import { costText, countText, durationText, tokensText } from "../../ui/format.ts";
 import { useRawRun, useRun, useThreadHere } from "../queries.ts";
-import { State } from "./State.tsx";
-import { Status } from "./Status.tsx";
+import { Status } from "./TreeRow.tsx";
 import css from "./details.module.css";
 import type { RunDetails, Span } from "../types.ts";
 import { Value } from "./Value.tsx";
+import { useQuery } from "@tanstack/react-query";
+import { call } from "../../api/http.ts";
+import type { ThreadState } from "../../api/types.ts";
 
 const ERROR_LINES = 8;
 
@@ -117,4 +118,108 @@ function Figures({ data }: { data: RunDetails }) {
       )}
     </>
   );
+}
+
+/** The state of the thread after the run that this trace is of. */
+function State({ data }: { data: RunDetails }) {
+  const thread = useThreadHere(data.thread_id);
+  const runId = data.extra.metadata?.run_id;
+  const state = useQuery({
+    queryKey: ["state-of-run", data.thread_id, runId],
+    enabled: thread.data === true && typeof runId === "string",
+    queryFn: async ({ signal }) => {
+      const body = { limit: 1, metadata: { run_id: runId } };
+      return (await call<ThreadState[]>("POST", `/threads/${data.thread_id}/history`, body, signal))[0] ?? null;
+    },
+  });
+  if (thread.data === false || data.thread_id === null || typeof runId !== "string")
+    return (
+      <Empty
+        title="This run has no state here."
+        text="Runs of this server's graphs on a thread have one: their last checkpoint."
+      />
+    );
+  return (
+    <Loaded query={state} what="state">
+      {(found) =>
+        found === null ? (
+          <Empty
+            title="This run wrote no checkpoint."
+            text="It failed before its first step, or its thread was pruned."
+          />
+        ) : (
+          <Payload label="State after the run" text={JSON.stringify(found.values, null, 2)} lines={200} />
+        )
+      }
+    </Loaded>
+  );
+}
+
+/** The tags and the metadata of a run: what a person set, and below it, folded, what LangGraph and the server add to each run. */
+function Noted({ data: { extra, tags } }: { data: RunDetails }) {
+  const { own, platform } = useMemo(() => splitMetadata(extra.metadata ?? {}), [extra.metadata]);
+  return (
+    <>
+      {tags && tags.length > 0 && (
+        <section aria-label="Tags">
+          <h3>Tags</h3>
+          <ul className={css.tags}>
+            {tags.map((tag) => (
+              <li key={tag}>{tag}</li>
+            ))}
+          </ul>
+        </section>
+      )}
+      {own.length + platform.length > 0 && (
+        <section aria-label="Metadata">
+          {own.length > 0 && (
+            <>
+              <h3>Metadata</h3>
+              <Entries entries={own} />
+            </>
+          )}
+          {platform.length > 0 && (
+            <details className={css.platform}>
+              <summary>Metadata of the platform ({platform.length})</summary>
+              <Entries entries={platform} />
+            </details>
+          )}
+        </section>
+      )}
+    </>
+  );
+}
+
+const Entries = ({ entries }: { entries: [key: string, text: string][] }) => (
+  <dl className={css.noted}>
+    {entries.map(([key, text]) => (
+      <div key={key}>
+        <dt>{key}</dt>
+        <dd>{text}</dd>
+      </div>
+    ))}
+  </dl>
+);
+
+// The metadata of a run, apart by who sets it.
+
+/** Longer values are clipped; the API has them whole. */
+const CLIP = 500;
+
+/** What LangSmith's SDKs, LangChain and LangGraph add, and what the server adds to each run (`mergeMetadata`). */
+const PLATFORM =
+  /^((ls|lc|langgraph|__pregel|LANGSMITH|LANGCHAIN)_.*|(assistant|checkpoint|cron|graph|revision|run|thread)_id|checkpoint_(map|ns)|created_by|run_attempt)$/;
+
+type Entry = [key: string, text: string];
+
+/** The entries as texts: those that a person or a program set, and those of the platform. */
+function splitMetadata(metadata: Record<string, unknown>): { own: Entry[]; platform: Entry[] } {
+  const own: Entry[] = [];
+  const platform: Entry[] = [];
+  for (const [key, value] of Object.entries(metadata)) {
+    const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+    const shown: Entry = [key, text.length > CLIP ? `${text.slice(0, CLIP)}…` : text];
+    (PLATFORM.test(key) ? platform : own).push(shown);
+  }
+  return { own, platform };
 }

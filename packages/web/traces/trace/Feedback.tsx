@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { call } from "../../api/http.ts";
-import { formatCurl } from "../../api/curl.ts";
+import { formatCurl } from "../../api/server.ts";
 import { Command, Empty, Loaded } from "../../resources/states.tsx";
 import { scoreText } from "../../ui/format.ts";
 import { exactTime } from "../../ui/time.ts";

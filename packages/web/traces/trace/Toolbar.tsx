@@ -1,8 +1,7 @@
 /** What can be done with the tree: find, the next error, open and close all, zoom. */
 import { ChevronDown, ChevronUp, ChevronsDownUp, ChevronsUpDown, Minus, Plus, Scan } from "lucide-react";
-import { Button } from "../../ui/Button.tsx";
+import { Button, IconButton } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
-import { IconButton } from "../../ui/IconButton.tsx";
 import { countText, durationText } from "../../ui/format.ts";
 import css from "./trace.module.css";
 import type { Time } from "./tree.ts";

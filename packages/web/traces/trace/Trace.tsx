@@ -1,14 +1,16 @@
 /** The page of one trace. The address says which run is chosen, and how the runs are drawn. */
-import { RotateCw } from "lucide-react";
+import { RotateCw, Play } from "lucide-react";
 import { useCallback } from "react";
-import { useSearchParams } from "wouter";
-import { Back } from "../../resources/Back.tsx";
-import { Page } from "../../resources/Page.tsx";
+import { useSearchParams, useLocation } from "wouter";
+import { Back, Page } from "../../resources/Page.tsx";
 import { keepRange } from "../../resources/range.ts";
-import { IconButton } from "../../ui/IconButton.tsx";
-import { useTrace } from "../queries.ts";
-import { RunAgain } from "./RunAgain.tsx";
+import { IconButton, Button } from "../../ui/Button.tsx";
+import { useTrace, useRun } from "../queries.ts";
 import { TraceView, parseView } from "./TraceView.tsx";
+import { call } from "../../api/http.ts";
+import { useAction } from "../../api/me.ts";
+import css from "./trace.module.css";
+import type { Span } from "../types.ts";
 
 export function Trace({ traceId }: { traceId: string }) {
   const [params, setParams] = useSearchParams();
@@ -54,5 +56,35 @@ export function Trace({ traceId }: { traceId: string }) {
         onView={(view) => set("view", view)}
       />
     </Page>
+  );
+}
+
+/** Runs the graph of a trace again with the same input, on a new thread. Only for runs of this server's graphs. */
+function RunAgain({ root }: { root: Span }) {
+  const run = useRun(root);
+  const [, navigate] = useLocation();
+  const { button, trouble, run: act } = useAction("threads.write", "runs.create");
+  const assistant = run.data?.extra.metadata?.assistant_id;
+  if (!run.data || typeof assistant !== "string") return null;
+  const start = async () => {
+    const { thread_id } = await call<{ thread_id: string }>("POST", "/threads", {});
+    await call("POST", `/threads/${thread_id}/runs`, { assistant_id: assistant, input: run.data.inputs });
+    navigate(`/chat/${thread_id}`);
+  };
+  return (
+    <>
+      {trouble !== "" && (
+        <span className={css.trouble} role="alert">
+          {trouble}
+        </span>
+      )}
+      <Button
+        disabled={button.disabled}
+        title={button.title ?? "With the same input, on a new thread"}
+        onClick={() => void act(start)}
+      >
+        <Play size={14} aria-hidden /> Run again
+      </Button>
+    </>
   );
 }

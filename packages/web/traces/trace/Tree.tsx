@@ -11,7 +11,6 @@ import {
   useState,
 } from "react";
 import { coarse } from "../../ui/device.ts";
-import { Axis, TimeLines } from "./Axis.tsx";
 import { Toolbar } from "./Toolbar.tsx";
 import css from "./trace.module.css";
 import {
@@ -24,9 +23,12 @@ import {
   listRows,
   measureTime,
   readFirstToken,
+  placeTicks,
+  type Time,
 } from "./tree.ts";
 import { TreeHead, TreeRow } from "./TreeRow.tsx";
 import type { Span } from "../types.ts";
+import { axisText } from "../../ui/format.ts";
 
 const ROW = coarse ? 44 : 28;
 /** Milliseconds on a run until its details are loaded. */
@@ -237,3 +239,50 @@ function moves(
     },
   };
 }
+
+/** Percent of the width after which the label of a tick is before it. */
+const LAST = 92;
+
+const listTicks = (time: Time, from: number) =>
+  placeTicks(time.from - from, time.to - from).map((tick) => ({
+    tick,
+    left: ((tick + from - time.from) / Math.max(1, time.to - time.from)) * 100,
+  }));
+
+interface Props {
+  /** What is in view. */
+  time: Time;
+  /** The begin of the trace. */
+  from: number;
+}
+
+/** Round times since the begin of the trace, above the bars. */
+const Axis = ({ time, from, hasFirst }: Props & { hasFirst: boolean }) => (
+  <div className={css.axis} aria-hidden>
+    <span className={css.legend}>
+      {hasFirst && (
+        <>
+          <b /> first token
+        </>
+      )}
+    </span>
+    <span className={css.ticks}>
+      {listTicks(time, from).map(({ tick, left }) => (
+        <span key={tick} style={{ left: `${left}%` }} data-last={left > LAST || undefined}>
+          {axisText(tick / 1000)}
+        </span>
+      ))}
+    </span>
+  </div>
+);
+
+/** Lines at these times, behind the bars. */
+const TimeLines = ({ time, from }: Props) => (
+  <div className={css.lines} aria-hidden>
+    <span>
+      {listTicks(time, from).map(({ tick, left }) => (
+        <i key={tick} style={{ left: `${left}%` }} />
+      ))}
+    </span>
+  </div>
+);

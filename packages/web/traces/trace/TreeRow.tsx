@@ -1,11 +1,18 @@
-import { ChevronRight } from "lucide-react";
+import {
+  ChevronRight,
+  Braces,
+  Database,
+  Link2,
+  MessageSquareText,
+  Sparkles,
+  Wrench,
+  CircleAlert,
+  LoaderCircle,
+} from "lucide-react";
 import { type CSSProperties, memo } from "react";
 import { costText, countText, durationText } from "../../ui/format.ts";
-import { Bar } from "./Bar.tsx";
-import { Kind } from "./Kind.tsx";
-import { Status } from "./Status.tsx";
 import css from "./trace.module.css";
-import type { Row, Time } from "./tree.ts";
+import { type Row, type Time, placeBar, placeLabel, readFirstToken } from "./tree.ts";
 import type { Span } from "../types.ts";
 
 /** Deeper runs are not set in further. */
@@ -95,3 +102,65 @@ const Figures = ({ run: { latency_seconds, total_tokens, total_cost } }: { run: 
     <span className={css.cost}>{total_cost !== null && total_cost > 0 && costText(total_cost)}</span>
   </>
 );
+
+/** When a run was, as a bar with how long it took. The part before the first token of a model is light, and ends in a mark. */
+function Bar({ run, time }: { run: Span; time: Time }) {
+  const { left, width } = placeBar(run, time);
+  const { side, at } = placeLabel({ left, width });
+  const first = readFirstToken(run);
+  const took = run.latency_seconds;
+  return (
+    <span className={css.track} data-track>
+      <i style={{ left: `${left}%`, width: `max(3px, ${width}%)` }}>
+        {first !== undefined && took !== null && (
+          <b data-first style={{ width: `${took === 0 ? 0 : Math.min(100, (first / took) * 100)}%` }} />
+        )}
+      </i>
+      <span data-side={side} style={side === "after" ? { left: `${at}%` } : { right: `${at}%` }}>
+        {left + width < 0 && <span aria-hidden>← </span>}
+        {took === null ? "running" : durationText(took)}
+        {left > 100 && <span aria-hidden> →</span>}
+        {first !== undefined && <span className="visually-hidden"> first token after {durationText(first)}</span>}
+      </span>
+    </span>
+  );
+}
+
+const ICONS: Record<string, typeof Link2> = {
+  llm: Sparkles,
+  tool: Wrench,
+  retriever: Database,
+  embedding: Database,
+  prompt: MessageSquareText,
+  parser: Braces,
+};
+
+/** What a run is, as an icon and in a word. `type` is in lower case. */
+function Kind({ type }: { type: string }) {
+  const Icon = ICONS[type] ?? Link2;
+  return (
+    <span className={css.kind} title={type}>
+      <Icon size={14} aria-hidden />
+    </span>
+  );
+}
+
+/** How a run went, by shape, by colour and in words. What went well needs no mark. */
+export function Status({ status }: { status: string }) {
+  const lower = status.toLowerCase();
+  if (lower === "error")
+    return (
+      <span className={css.failed}>
+        <CircleAlert size={14} aria-hidden />
+        <span className="visually-hidden">failed</span>
+      </span>
+    );
+  if (lower === "pending")
+    return (
+      <span className={css.running}>
+        <LoaderCircle size={14} aria-hidden />
+        <span className="visually-hidden">running</span>
+      </span>
+    );
+  return null;
+}

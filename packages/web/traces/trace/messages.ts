@@ -1,6 +1,6 @@
 /** Messages in a run's inputs and outputs, in all dialects. */
 import { readText } from "../../chat/turn/messages.ts";
-import { roleText } from "../../ui/roles.ts";
+import { type MessageRole, readRole } from "../../../../src/agents/prompts/template.ts";
 
 export interface Said {
   /** In a word: "User". */
@@ -48,4 +48,24 @@ export function readMessage(raw: unknown): Said | undefined {
 function readCall(call: Raw): { name: string; args: string } {
   const { name, args, arguments: text } = isRaw(call.function) ? call.function : call;
   return { name: String(name), args: typeof text === "string" ? text : JSON.stringify(args, null, 2) };
+}
+
+/** Roles of messages as the page names them: one word each, whatever the dialect of the message. */
+export const ROLES: Record<MessageRole, string> = { system: "System", human: "User", ai: "Assistant", tool: "Tool" };
+
+/** "User" for `human`, `user` and `HumanMessage`. A name that is no role is shown as it is. */
+export function roleText(name: string): string {
+  const role = readRole(name);
+  return role === undefined ? name : ROLES[role];
+}
+
+const CLIP = 300;
+
+/** A body in a line: the last message of a conversation, the only text of an object, else its JSON. */
+export function briefly(body: unknown, most = CLIP): string {
+  if (body === null || body === undefined) return "";
+  const said = messagesIn(body)?.at(-1)?.text;
+  const only = typeof body === "object" ? Object.values(body) : [body];
+  const text = said ?? (only.length === 1 && typeof only[0] === "string" ? only[0] : JSON.stringify(body));
+  return text.length > most ? `${text.slice(0, most)}…` : text;
 }

@@ -1,9 +1,9 @@
 /** A run of a model as messages, tools, a model and its settings, in all dialects of traces. */
-import { readRole } from "../../../../src/agents/prompts/template.ts";
-import type { Part, TemplateMessage, ToolCall } from "../../../../src/agents/prompts/template.ts";
+import { readRole, type Part, type TemplateMessage, type ToolCall } from "../../../../src/agents/prompts/template.ts";
 import type { OpenedRun } from "./handover.ts";
 import { type Column, newColumn, newId, type Play, type Provider } from "./play.ts";
-import { FIELDS } from "./request.ts";
+import { FIELDS, sentMessages, mergeSettings, parseTools } from "./request.ts";
+import type { ChatPrompt } from "../../../../src/agents/prompts/chat-manifest.ts";
 
 type Raw = Record<string, unknown>;
 
@@ -172,4 +172,42 @@ function providerFor(provider: string, model: string): Provider | undefined {
   if (/offline/i.test(provider) || model === "weir-offline") return "offline";
   if (model === "") return undefined;
   return model.startsWith("@cf/") ? "workers-ai" : "openai";
+}
+
+/** A commit of a prompt in the playground, and the messages of the playground as a prompt. */
+export function playFromPrompt(
+  { messages, format, tools, model }: ChatPrompt,
+  { name, hash }: { name: string; hash: string },
+): Play {
+  return {
+    messages: messages.map((message) => ({ ...message, id: newId() })),
+    format,
+    variables: {},
+    tools: tools.length === 0 ? "" : JSON.stringify(tools, null, 2),
+    columns: [createColumn(model?.settings ?? {})],
+    from: { kind: "prompt", name, hash },
+  };
+}
+
+function createColumn(settings: Record<string, unknown>): Column {
+  const model = settings["model"] ?? settings["model_name"];
+  if (typeof model !== "string") return newColumn();
+  const typed = FIELDS.flatMap(([name]) => {
+    const value = settings[name];
+    return typeof value === "number" ? [[name, String(value)] as const] : [];
+  });
+  const isOffline = model === "weir-offline";
+  return newColumn({
+    provider: isOffline ? "offline" : model.startsWith("@cf/") ? "workers-ai" : "openai",
+    model,
+    settings: Object.fromEntries(typed),
+  });
+}
+
+/** With the model and the tools of `column`, where one is given. @throws Error, TemplateFault */
+export function toPrompt(play: Play, column: Column | undefined): ChatPrompt {
+  const prompt = { messages: sentMessages(play), format: play.format };
+  if (!column) return { ...prompt, tools: [] };
+  const settings = { model: column.model, ...mergeSettings(column) };
+  return { ...prompt, tools: parseTools(play), model: { provider: "ChatOpenAI", settings } };
 }

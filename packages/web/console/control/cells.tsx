@@ -1,4 +1,6 @@
 import css from "./control.module.css";
+import { Pencil, Trash2 } from "lucide-react";
+import { IconButton } from "../../ui/Button.tsx";
 
 /** Where a budget warns. */
 const WARNS = 0.8;
@@ -21,6 +23,20 @@ export function Bar({ label, value, limit, text }: { label: string; value: numbe
         <i style={{ width: `${share * 100}%` }} />
       </span>
       <span>{text}</span>
+    </span>
+  );
+}
+
+/** The buttons of a row of a list that a workspace changes. */
+export function EditActs({ id, onEdit, onDelete }: { id: string; onEdit: () => void; onDelete: () => void }) {
+  return (
+    <span className={css.acts}>
+      <IconButton label={`Edit ${id}`} onClick={onEdit}>
+        <Pencil size={16} aria-hidden />
+      </IconButton>
+      <IconButton label={`Delete ${id}`} onClick={onDelete}>
+        <Trash2 size={16} aria-hidden />
+      </IconButton>
     </span>
   );
 }
