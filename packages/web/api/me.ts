@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import type { Permission } from "../../../src/http/principal.ts";
 import { callFor } from "./http.ts";
-import { meRequest } from "./requests.ts";
+import { meRead } from "./requests.ts";
 import { useState } from "react";
 
 interface Me {
@@ -23,8 +23,8 @@ interface Me {
 
 export function useMe() {
   return useQuery({
-    queryKey: ["me"],
-    queryFn: ({ signal }) => callFor<Me>(meRequest, signal),
+    queryKey: meRead.key,
+    queryFn: ({ signal }) => callFor<Me>(meRead.request, signal),
     staleTime: 30_000,
   });
 }

@@ -10,14 +10,7 @@ import {
 } from "@tanstack/react-query";
 import { joined, type Step } from "./checkpoints.ts";
 import { ApiError, call, callFor, none } from "./http.ts";
-import {
-  assistantsRequest,
-  infoRequest,
-  newestRunsRequest,
-  THREADS_PAGE,
-  threadsRequest,
-  projectsRequest,
-} from "./requests.ts";
+import { assistantsRead, infoRead, newestRunsRead, THREADS_PAGE, threadsRead, projectsRead } from "./requests.ts";
 import type { Assistant, AssistantSchemas, HistoryStep, Run, ThreadRow, ThreadState } from "./types.ts";
 import { useEffect } from "react";
 
@@ -44,10 +37,10 @@ const WORDS = 10;
 export function useThreads(enabled: boolean, query = "") {
   const words = query.split(/\s+/).slice(0, WORDS).join(" ");
   return useInfiniteQuery({
-    queryKey: words === "" ? ["threads"] : ["threads", words],
+    queryKey: threadsRead(words, 0).key,
     enabled,
     initialPageParam: 0,
-    queryFn: ({ pageParam, signal }) => callFor<ThreadRow[]>(threadsRequest(words, pageParam), signal),
+    queryFn: ({ pageParam, signal }) => callFor<ThreadRow[]>(threadsRead(words, pageParam).request, signal),
     getNextPageParam: (last, pages) => (last.length < THREADS_PAGE ? undefined : pages.length * THREADS_PAGE),
     // All pages that are in view are read again, and a search reads every thread.
     refetchInterval: ({ state }) => (words !== "" ? false : (state.data?.pages.length ?? 0) > 1 ? 30_000 : 4_000),
@@ -57,8 +50,8 @@ export function useThreads(enabled: boolean, query = "") {
 
 export function useAssistants() {
   return useQuery({
-    queryKey: ["assistants"],
-    queryFn: ({ signal }) => callFor<Assistant[]>(assistantsRequest, signal),
+    queryKey: assistantsRead.key,
+    queryFn: ({ signal }) => callFor<Assistant[]>(assistantsRead.request, signal),
     staleTime: 30_000,
   });
 }
@@ -66,8 +59,9 @@ export function useAssistants() {
 /** What this server is and has. It does not change while the page is open. */
 export function useInfo() {
   return useQuery({
-    queryKey: ["info"],
-    queryFn: ({ signal }) => callFor<{ weir_version: string; flags: { openai_key?: boolean } }>(infoRequest, signal),
+    queryKey: infoRead.key,
+    queryFn: ({ signal }) =>
+      callFor<{ weir_version: string; flags: { openai_key?: boolean } }>(infoRead.request, signal),
     staleTime: Infinity,
   });
 }
@@ -162,7 +156,7 @@ export function useRuns(threadId: string | undefined, phase: number, change?: st
     queryKey: ["runs", threadId, phase, change],
     enabled: threadId !== undefined,
     queryFn: async ({ signal }) => {
-      const runs = (await callFor<Run[]>(newestRunsRequest(threadId ?? ""), signal).catch(none)) ?? [];
+      const runs = (await callFor<Run[]>(newestRunsRead(threadId ?? "").request, signal).catch(none)) ?? [];
       const running = runs.find((run) => run.status === "running") ?? runs.findLast(isOpen);
       return { open: running !== undefined, newest: (running ?? runs[0])?.run_id };
     },
@@ -203,6 +197,10 @@ export const listedThread = (threadId: string | undefined): ThreadRow | undefine
 export const isKnown = (key: readonly unknown[]): boolean =>
   queryClient.getQueryState(key) !== undefined || (key[0] === "thread" && listedThread(String(key[1])) !== undefined);
 
+/** Whether no query waits for an answer. The assistants cannot be read before the sign-in. */
+export const isQuiet = (): boolean =>
+  queryClient.getQueryData(assistantsRead.key) !== undefined && queryClient.isFetching() === 0;
+
 export async function renameThread(threadId: string, title: string): Promise<void> {
   await call("PATCH", `/threads/${threadId}`, { metadata: { title } });
   await queryClient.invalidateQueries({ queryKey: ["threads"] });
@@ -229,8 +227,8 @@ export interface Project {
 /** The workspace's projects, the one with the newest run first. */
 export function useProjects() {
   return useQuery({
-    queryKey: ["projects"],
-    queryFn: ({ signal }) => callFor<Project[]>(projectsRequest, signal),
+    queryKey: projectsRead.key,
+    queryFn: ({ signal }) => callFor<Project[]>(projectsRead.request, signal),
   });
 }
 

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { call, callFor, none } from "./http.ts";
-import { stateRequest } from "./requests.ts";
+import { stateRead } from "./requests.ts";
 import type { ThreadState } from "./types.ts";
 
 interface Reading {
@@ -24,12 +24,12 @@ const SHARED_MS = 5_000;
  */
 export function readState(threadId: string, anew = false): Promise<ThreadState | null> {
   const shared = anew ? undefined : reading.get(threadId);
-  return shared ? shared.answer : share(threadId, call<ThreadState>(...stateRequest(threadId)));
+  return shared ? shared.answer : share(threadId, call<ThreadState>(...stateRead(threadId).request));
 }
 
 /** Reads the state for a view that opens. The request may have been sent ahead. */
 export function openState(threadId: string): void {
-  void share(threadId, callFor<ThreadState>(stateRequest(threadId)));
+  void share(threadId, callFor<ThreadState>(stateRead(threadId).request));
 }
 
 function share(threadId: string, request: Promise<ThreadState>): Promise<ThreadState | null> {

@@ -1,15 +1,15 @@
 import { QueryClientProvider } from "@tanstack/react-query";
-import { type ComponentType, Suspense, useState, Component, type ReactNode } from "react";
+import { type ComponentType, lazy, Suspense, useState, Component, type ReactNode } from "react";
 import { Route, Switch, Link } from "wouter";
 import { useRefusal } from "../api/me.ts";
 import { queryClient } from "../api/queries.ts";
 import { Empty, Loading } from "../resources/states.tsx";
 import type { ViewProps } from "./view-props.ts";
 import { Page } from "../resources/Page.tsx";
-import { loadedView } from "./code.ts";
+import { loadedView, loadView } from "./prefetch.ts";
 import { Gate, SignedIn } from "./SignIn.tsx";
 import { Shell } from "./Shell.tsx";
-import { type View, VIEWS } from "./routes.tsx";
+import { type View, VIEWS } from "./routes.ts";
 import { Button } from "../ui/Button.tsx";
 
 export function App() {
@@ -40,11 +40,13 @@ export function App() {
   );
 }
 
+const LAZY = new Map(VIEWS.map((view) => [view, lazy(() => loadView(view))]));
+
 /** A view, or its outline until its chunk is there. */
 function Loaded({ view, id }: { view: View; id: string | undefined }) {
-  const refusal = useRefusal(view.needs);
+  const refusal = useRefusal(view.permission);
   // A lazy component is never there in its first render, and React keeps an outline for 300 ms.
-  const [Shown] = useState<ComponentType<ViewProps>>(() => loadedView(view.path) ?? view.Page);
+  const [Shown] = useState<ComponentType<ViewProps>>(() => loadedView(view) ?? LAZY.get(view)!);
   if (refusal !== undefined)
     return (
       <Page title={view.name} purpose={view.purpose}>

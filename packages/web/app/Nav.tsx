@@ -13,14 +13,15 @@ import {
   MapPin,
 } from "lucide-react";
 import { Link, useLocation } from "wouter";
-import { useMe } from "../api/me.ts";
+import { useMay, useMe } from "../api/me.ts";
 import { IconButton } from "../ui/Button.tsx";
 import { Mark } from "./Mark.tsx";
-import { loadCodeAt } from "./code.ts";
+import { loadCodeAt } from "./prefetch.ts";
 import css from "./Nav.module.css";
 import { useSignOut } from "./sign-out.ts";
 import { chooseTheme, type Theme, useTheme } from "./theme.ts";
-import { GROUPS, type View, viewAt, useViews } from "./routes.tsx";
+import { ICONS } from "./icons.ts";
+import { GROUPS, type View, viewAt, VIEWS } from "./routes.ts";
 import { useId } from "react";
 import { useInfo } from "../api/queries.ts";
 import { currentSession } from "../api/session.ts";
@@ -134,6 +135,12 @@ export function Nav({
   );
 }
 
+/** The views that the caller may use. */
+export function useViews(): View[] {
+  const may = useMay();
+  return VIEWS.filter(({ permission }) => may(permission));
+}
+
 function Entry({
   view,
   range,
@@ -145,6 +152,7 @@ function Entry({
   current: boolean;
   onClose: (() => void) | undefined;
 }) {
+  const Icon = ICONS[view.icon];
   return (
     <Link
       href={view.ranged ? view.path + range : view.path}
@@ -154,7 +162,7 @@ function Entry({
       onClick={onClose}
       onPointerEnter={() => void loadCodeAt(view.path)}
     >
-      <view.icon size={16} aria-hidden />
+      <Icon size={16} aria-hidden />
       <span className={css.word}>{view.name}</span>
     </Link>
   );

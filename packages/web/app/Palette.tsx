@@ -15,7 +15,7 @@ import { useFound } from "./palette-search.ts";
 import css from "./Palette.module.css";
 import { useSignOut } from "./sign-out.ts";
 import { chooseTheme, type Theme, useTheme } from "./theme.ts";
-import { useViews } from "./routes.tsx";
+import { useViews } from "./Nav.tsx";
 
 /** A thread or trace that the server found by its contents comes after all that have the words in their name. */
 const CONTENTS = 0.01;

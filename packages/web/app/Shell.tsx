@@ -7,7 +7,7 @@ import { useLoaded } from "../ui/on-demand.ts";
 import { Nav } from "./Nav.tsx";
 import css from "./Shell.module.css";
 import { keepRange } from "../resources/range.ts";
-import { viewAt } from "./routes.tsx";
+import { viewAt } from "./routes.ts";
 
 const loadKeySheet = async () => (await import("./KeySheet.tsx")).KeySheet;
 const loadPalette = async () => (await import("./Palette.tsx")).default;

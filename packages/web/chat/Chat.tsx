@@ -4,7 +4,7 @@ import { useCallback, useEffect, useRef, useState } from "react";
 import { useLocation } from "wouter";
 import { ApiError, call, callFor } from "../api/http.ts";
 import { listedThread, useAssistants, useRuns, useThreads } from "../api/queries.ts";
-import { threadRequest } from "../api/requests.ts";
+import { threadRead } from "../api/requests.ts";
 import { openState } from "../api/state.ts";
 import type { Assistant, ThreadRow } from "../api/types.ts";
 import type { ViewProps } from "../app/view-props.ts";
@@ -161,7 +161,7 @@ function useThreadRow(threadId: string | undefined) {
     queryKey: ["thread", threadId],
     enabled: threadId !== undefined,
     queryFn: async ({ signal }) => {
-      const [row] = await callFor<ThreadRow[]>(threadRequest(threadId ?? ""), signal);
+      const [row] = await callFor<ThreadRow[]>(threadRead(threadId ?? "").request, signal);
       // The index is behind a thread that has just been made, or whose first run has just begun. The thread itself is not.
       if (row && hasAssistant(row)) return row;
       return call<ThreadRow>("GET", `/threads/${encodeURIComponent(threadId ?? "")}`, undefined, signal);

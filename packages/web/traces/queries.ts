@@ -1,21 +1,20 @@
 /** What the trace views ask the server for, over the same API that LangSmith's clients use. */
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { ApiError, call, callFor } from "../api/http.ts";
-import { FIRST_RUNS, traceRequest } from "../api/requests.ts";
 import type { Range } from "../resources/range.ts";
 import type { Sort } from "../ui/Table.tsx";
-import { listKey, listRequest } from "./runs/request.ts";
+import { FIRST_RUNS, listRead, traceRead } from "./requests.ts";
 import type { RunDetails, Span, TraceRow, Wanted } from "./types.ts";
 
 /** The traces of a project in a time range. Found traces stay visible while more are requested. */
 export function useTraces(wanted: Wanted, range: Range, sort: Sort) {
   return useInfiniteQuery({
-    queryKey: listKey(wanted, range, sort),
+    queryKey: listRead(wanted, range, sort).key,
     enabled: wanted.project !== undefined,
     initialPageParam: undefined as string | undefined,
     queryFn: ({ pageParam, signal }) =>
       callFor<{ runs: TraceRow[]; cursors: { next: string | null }; complete?: boolean }>(
-        listRequest(wanted, range, sort, pageParam),
+        listRead(wanted, range, sort, pageParam).request,
         signal,
       ),
     getNextPageParam: (last) => last.cursors.next ?? undefined,
@@ -39,12 +38,12 @@ interface TraceRuns {
 
 /** The runs of a trace. The first rows of a large trace are shown while the others load. */
 export function useTrace(traceId: string, project: string | null) {
-  const queryKey = ["trace", traceId, project];
+  const queryKey = traceRead(traceId, project, true).key;
   return useQuery({
     queryKey,
     queryFn: async ({ client, signal }): Promise<TraceRuns> => {
       const read = async (first: boolean) => {
-        const { items } = await callFor<{ items: Span[] }>(traceRequest(traceId, project, first), signal);
+        const { items } = await callFor<{ items: Span[] }>(traceRead(traceId, project, first).request, signal);
         return project === null ? items : items.map((run) => ({ ...run, project_id: project }));
       };
       if (client.getQueryData(queryKey) === undefined) {

@@ -19,7 +19,7 @@ import css from "./list.module.css";
 import { AddFound } from "../trace/RunActions.tsx";
 import { useProjects } from "../../api/queries.ts";
 import { useTraces } from "../queries.ts";
-import { NEWEST, readSort, readWanted } from "./request.ts";
+import { NEWEST, readSort, readWanted } from "../requests.ts";
 import { Search } from "./Search.tsx";
 import type { TraceRow } from "../types.ts";
 import { usePressed } from "../../ui/on-demand.ts";

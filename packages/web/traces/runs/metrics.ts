@@ -3,7 +3,7 @@ import { keepPreviousData, useQueries, useQuery } from "@tanstack/react-query";
 import { call } from "../../api/http.ts";
 import type { Range } from "../../resources/range.ts";
 import { withoutFacet } from "./facets.ts";
-import { selectRuns } from "./request.ts";
+import { selectRuns } from "../requests.ts";
 import type { TraceRow, Wanted } from "../types.ts";
 
 interface Figures {
