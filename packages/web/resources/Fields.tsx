@@ -2,21 +2,21 @@
 import { type ReactNode, useId } from "react";
 import css from "./parts.module.css";
 
-export function Facts({ facts }: { facts: Record<string, ReactNode> }) {
+export function Fields({ fields }: { fields: Record<string, ReactNode> }) {
   return (
     <dl className={css.facts}>
-      {Object.entries(facts).map(([name, value]) =>
+      {Object.entries(fields).map(([name, value]) =>
         value === null || value === undefined || value === false || value === "" ? null : (
-          <FactRow key={name} name={name}>
+          <FieldRow key={name} name={name}>
             {value}
-          </FactRow>
+          </FieldRow>
         ),
       )}
     </dl>
   );
 }
 
-function FactRow({ name, children }: { name: string; children: ReactNode }) {
+function FieldRow({ name, children }: { name: string; children: ReactNode }) {
   return (
     <>
       <dt>{name}</dt>
@@ -26,7 +26,7 @@ function FactRow({ name, children }: { name: string; children: ReactNode }) {
 }
 
 /** A fact of a page's grid of facts: `<dl className={work.facts}>`. */
-export function Fact({ name, children }: { name: string; children: ReactNode }) {
+export function Field({ name, children }: { name: string; children: ReactNode }) {
   return (
     <div>
       <dt>{name}</dt>

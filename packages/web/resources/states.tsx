@@ -85,7 +85,7 @@ export function Failed({ title, error, onRetry }: { title: string; error: Error;
   );
 }
 
-type Query<T> = Pick<UseQueryResult<T>, "data" | "error" | "refetch" | "isPlaceholderData">;
+type Query<T> = Pick<UseQueryResult<T>, "data" | "error" | "isPlaceholderData"> & { refetch: () => Promise<unknown> };
 
 /**
  * What a query found, or its state. Data that could not be loaded again stays in view, dimmed, with the error above.

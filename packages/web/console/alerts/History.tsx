@@ -3,12 +3,12 @@ import { State } from "../../resources/State.tsx";
 import { Loaded } from "../../resources/states.tsx";
 import { type Column, Table } from "../../ui/Table.tsx";
 import { Time } from "../../ui/Time.tsx";
-import { Button } from "../../ui/Button.tsx";
 import { firstLine, quantityText } from "../../ui/format.ts";
 import { Section } from "../../resources/Fields.tsx";
 import work from "../../resources/work.module.css";
 import { type Alert, type Change, useHistory } from "./queries.ts";
 import { figureText, type Metric, stateLook } from "./labels.ts";
+import { ShowMore } from "../../resources/ListPage.tsx";
 
 export function History({ alert }: { alert: Alert }) {
   const history = useHistory(alert);
@@ -26,13 +26,7 @@ export function History({ alert }: { alert: Alert }) {
                 rows={rows}
                 rowKey={({ time }) => time}
               />
-              {history.hasNextPage && (
-                <div>
-                  <Button disabled={history.isFetchingNextPage} onClick={() => void history.fetchNextPage()}>
-                    Show more
-                  </Button>
-                </div>
-              )}
+              <ShowMore query={history} />
             </>
           )
         }

@@ -1,6 +1,6 @@
 /** The form of an alert: a new one, or one that is there. */
 import { useState } from "react";
-import type { Project } from "../../api/queries.ts";
+import { useProjects } from "../../api/queries.ts";
 import { useAction } from "../../api/me.ts";
 import { More, Form, Input, Select, Box, TextArea } from "../../resources/Form.tsx";
 import { FilterInput } from "../../resources/FilterInput.tsx";
@@ -10,7 +10,8 @@ import work from "../../resources/work.module.css";
 import { type Draft, type ChannelDraft, newChannel } from "./draft.ts";
 import { METRICS, type Metric, type Operator, OPERATORS, windowText, CHANNELS } from "./labels.ts";
 import { Button } from "../../ui/Button.tsx";
-import type { Channel, Provider } from "./queries.ts";
+import type { Alert, Channel, Provider } from "./queries.ts";
+import type { FormProps } from "../../resources/NewPage.tsx";
 
 const WINDOWS = [1, 5, 10, 15, 30, 60, 180, 360, 720, 1_440];
 
@@ -23,20 +24,8 @@ const UNITS: Record<Metric, string> = {
   run_count: "runs",
 };
 
-export function AlertForm({
-  start,
-  projects,
-  submit,
-  onSave,
-  onCancel,
-}: {
-  start: Draft;
-  projects: Project[];
-  submit: string;
-  /** Throws what is wrong. */
-  onSave: (draft: Draft) => Promise<void>;
-  onCancel: () => void;
-}) {
+export function AlertForm({ row, start, onSave, onCancel }: FormProps<Alert, Draft>) {
+  const projects = useProjects().data ?? [];
   const action = useAction("traces.write");
   const [draft, setDraft] = useState(start);
   const set = (change: Partial<Draft>) => setDraft((now) => ({ ...now, ...change }));
@@ -47,7 +36,12 @@ export function AlertForm({
   const windows = WINDOWS.includes(Number(draft.window)) ? WINDOWS : [Number(draft.window), ...WINDOWS];
   return (
     <div className={work.form}>
-      <Form action={action} submit={submit} onSubmit={() => onSave(draft)} onCancel={onCancel}>
+      <Form
+        action={action}
+        submit={row ? "Save alert" : "Create alert"}
+        onSubmit={() => onSave(draft)}
+        onCancel={onCancel}
+      >
         <Input label="Name" maxLength={200} {...text("name")} />
         <ProjectSelect projects={projects} value={draft.project} onChange={(project) => set({ project })} />
         <FilterInput

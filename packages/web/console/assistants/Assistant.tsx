@@ -4,8 +4,7 @@ import { Link, useLocation, useSearchParams } from "wouter";
 import { useMay } from "../../api/me.ts";
 import { chooseAssistant } from "../../chat/header/assistant.ts";
 import { Button } from "../../ui/Button.tsx";
-import { Back, Page } from "../../resources/Page.tsx";
-import { ConfirmDelete } from "../../resources/Confirm.tsx";
+import { DeleteButton, ItemPage } from "../../resources/ItemPage.tsx";
 import { Loaded } from "../../resources/states.tsx";
 import { PauseButton } from "../control/PauseButton.tsx";
 import work from "../../resources/work.module.css";
@@ -15,6 +14,7 @@ import { Graph } from "./Graph.tsx";
 import {
   type AssistantRow,
   deleteAssistant,
+  RESOURCE,
   useAssistant,
   type Schemas,
   updateAssistant,
@@ -30,16 +30,21 @@ type Tab = (typeof TABS)[number];
 
 const DARK: Lights = new Map();
 
-export function Assistant({ id }: { id: string }) {
+export function AssistantPage({ id }: { id: string }) {
   const assistant = useAssistant(id);
   const [, navigate] = useLocation();
-  const [asked, setAsked] = useState(false);
   return (
-    <Page
-      whole
-      title={assistant.data?.name ?? "Assistant"}
+    <ItemPage
+      resource={RESOURCE}
+      whole={css.whole}
+      query={assistant}
+      title={assistant.data?.name}
       purpose={assistant.data?.description ?? undefined}
-      back={<Back href="/console/assistants" name="Assistants" />}
+      deletion={{
+        title: `Delete “${assistant.data?.name ?? ""}”?`,
+        text: "All its versions and its crons are deleted with it. Its threads stay. This cannot be undone.",
+        remove: () => deleteAssistant(id),
+      }}
       actions={
         assistant.data && (
           <>
@@ -56,27 +61,12 @@ export function Assistant({ id }: { id: string }) {
         )
       }
     >
-      <div className={css.whole}>
-        <Loaded query={assistant} what="assistant">
-          {(row) => <One assistant={row} onDelete={() => setAsked(true)} />}
-        </Loaded>
-      </div>
-      {asked && assistant.data && (
-        <ConfirmDelete
-          title={`Delete “${assistant.data.name}”?`}
-          text="All its versions and its crons are deleted with it. Its threads stay. This cannot be undone."
-          what="assistant"
-          needs="assistants.write"
-          list="/console/assistants"
-          onDelete={() => deleteAssistant(id)}
-          onClose={() => setAsked(false)}
-        />
-      )}
-    </Page>
+      {(row) => <One assistant={row} />}
+    </ItemPage>
   );
 }
 
-function One({ assistant, onDelete }: { assistant: AssistantRow; onDelete: () => void }) {
+function One({ assistant }: { assistant: AssistantRow }) {
   const may = useMay();
   const [params, setParams] = useSearchParams();
   const [lights, setLights] = useState(DARK);
@@ -123,9 +113,7 @@ function One({ assistant, onDelete }: { assistant: AssistantRow; onDelete: () =>
             {may("assistants.write") && assistant.metadata?.created_by !== "system" && (
               <div className={css.delete}>
                 <p>Delete this assistant with its versions and crons.</p>
-                <Button look="danger" onClick={onDelete}>
-                  Delete
-                </Button>
+                <DeleteButton />
               </div>
             )}
           </>

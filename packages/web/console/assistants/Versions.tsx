@@ -11,6 +11,7 @@ import { Time } from "../../ui/Time.tsx";
 import work from "../../resources/work.module.css";
 import css from "./assistants.module.css";
 import { activateVersion, type AssistantRow, useVersions, type Version } from "./queries.ts";
+import { ShowMore } from "../../resources/ListPage.tsx";
 
 export function Versions({ assistant }: { assistant: AssistantRow }) {
   const versions = useVersions(assistant.assistant_id);
@@ -29,13 +30,7 @@ export function Versions({ assistant }: { assistant: AssistantRow }) {
               onOpen={({ version }) => setChosen(version)}
               openKey={shown && String(shown.version)}
             />
-            {versions.hasNextPage && (
-              <div>
-                <Button disabled={versions.isFetchingNextPage} onClick={() => void versions.fetchNextPage()}>
-                  Show more
-                </Button>
-              </div>
-            )}
+            <ShowMore query={versions} />
             {shown && <OneVersion key={shown.version} shown={shown} rows={rows} active={assistant.version} />}
           </div>
         );

@@ -4,6 +4,14 @@ import { call } from "../../api/http.ts";
 import { queryClient } from "../../api/queries.ts";
 import type { Assistant, AssistantSchemas } from "../../api/types.ts";
 import type { GraphJson } from "./graph.ts";
+import type { Resource } from "../../resources/ListPage.tsx";
+
+export const RESOURCE: Resource = {
+  path: "/console/assistants",
+  name: "Assistants",
+  one: "assistant",
+  permission: "assistants.write",
+};
 
 export interface Version extends Assistant {
   config: Record<string, unknown>;

@@ -21,7 +21,8 @@ import { ACTIONS, actionText, actorText, isRefusal, isUuid, targetText } from ".
 import { download, type Entry, useEntries } from "./queries.ts";
 import { Modal } from "../../ui/Modal.tsx";
 import { Payload } from "../../ui/Payload.tsx";
-import { Facts } from "../../resources/Fields.tsx";
+import { Fields } from "../../resources/Fields.tsx";
+import { ShowMore } from "../../resources/ListPage.tsx";
 
 const PATH = "/console/audit";
 
@@ -107,13 +108,7 @@ export default function Audit({ id }: ViewProps) {
                 openKey={id}
                 onOpen={(row) => navigate(`${PATH}/${row.id}${search}`)}
               />
-              {entries.hasNextPage && (
-                <div>
-                  <Button disabled={entries.isFetchingNextPage} onClick={() => void entries.fetchNextPage()}>
-                    Show more
-                  </Button>
-                </div>
-              )}
+              <ShowMore query={entries} />
             </>
           )
         }
@@ -190,8 +185,8 @@ export function EntryDetails({
   const target = targetText(entry, keys);
   return (
     <Modal title={actionText(action)} onClose={onClose}>
-      <Facts
-        facts={{
+      <Fields
+        fields={{
           When: <Time at={at} exact />,
           Who: actorText(actor, keys),
           Credential: actor.id !== "" && <span className={css.mono}>{actor.id}</span>,

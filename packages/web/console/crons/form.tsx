@@ -4,27 +4,16 @@ import { useAction } from "../../api/me.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import work from "../../resources/work.module.css";
-import type { Draft, Place } from "./draft.ts";
+import type { FormProps } from "../../resources/NewPage.tsx";
+import type { Cron, Draft, Place } from "./draft.ts";
 import { nextTimes, Schedule } from "./Schedule.tsx";
 
 /** The form of a new cron, or of one that is there: then its assistant and its thread are fixed. */
-export function Form({
-  start,
-  isNew,
-  action,
-  onSave,
-  onCancel,
-}: {
-  start: Draft;
-  isNew: boolean;
-  action: string;
-  /** Throws what the server refuses. */
-  onSave: (draft: Draft) => Promise<void>;
-  onCancel: () => void;
-}) {
+export function CronForm({ row, start, onSave, onCancel }: FormProps<Cron, Draft>) {
   const id = useId();
   const assistants = useAssistants();
   const [draft, setDraft] = useState(start);
+  const isNew = row === undefined;
   const saving = useAction("crons.write");
   const set = (change: Partial<Draft>) => setDraft((now) => ({ ...now, ...change }));
   return (
@@ -122,7 +111,7 @@ export function Form({
           title={saving.refusal}
           disabled={saving.button.disabled || nextTimes(draft.schedule, draft.timezone).error !== undefined}
         >
-          {action}
+          {isNew ? "Create cron" : "Save"}
         </Button>
         <Button onClick={onCancel}>Cancel</Button>
       </div>

@@ -2,8 +2,8 @@
 import { useState, useId } from "react";
 import { Link, useSearchParams } from "wouter";
 import { useMay, useAction } from "../../api/me.ts";
-import { Back, Page } from "../../resources/Page.tsx";
-import { ConfirmDelete } from "../../resources/Confirm.tsx";
+import { DeleteButton, ItemPage } from "../../resources/ItemPage.tsx";
+import { ShowMore } from "../../resources/ListPage.tsx";
 import { Loaded } from "../../resources/states.tsx";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
@@ -19,17 +19,18 @@ import {
   useExamples,
   useSplits,
   changeDataset,
-  type Dataset as DatasetRow,
+  type Dataset,
   importFile,
+  RESOURCE,
 } from "./queries.ts";
 import { useSetParam, Versions } from "./Versions.tsx";
 import { FieldInput } from "../../ui/FieldInput.tsx";
 import { ModalForm } from "../../resources/ModalForm.tsx";
 import { type ChosenFile, FileInput } from "./FileInput.tsx";
 
-type Dialog = "import" | "rename" | "delete" | "new";
+type Dialog = "import" | "rename" | "new";
 
-export function Dataset({ id }: { id: string }) {
+export function DatasetPage({ id }: { id: string }) {
   const may = useMay();
   const [params] = useSearchParams();
   const set = useSetParam();
@@ -45,71 +46,71 @@ export function Dataset({ id }: { id: string }) {
   const close = () => setDialog(undefined);
   const { data } = dataset;
   return (
-    <Page
-      title={data?.name ?? "Dataset"}
-      purpose={data?.description ?? ""}
-      back={<Back href="/console/datasets" name="Datasets" />}
-      actions={
-        <>
-          {data && EXPERIMENT_NEEDS.every(may) && (
-            <Link
-              href={`/console/experiments/new?dataset=${id}`}
-              className={`${controls.button} ${controls.plain} ${work.link}`}
-            >
-              Run experiment
-            </Link>
-          )}
-          {writes && (
-            <Button look="filled" onClick={() => setDialog("new")}>
-              New example
-            </Button>
-          )}
-        </>
-      }
-      tools={
-        <>
-          <Versions dataset={id} version={version} />
-          <select
-            className={`${controls.field} ${work.select}`}
-            aria-label="Split"
-            value={split}
-            onChange={(event) => set("split", event.target.value)}
-          >
-            <option value="">All splits</option>
-            {splits.data?.map((name) => (
-              <option key={name} value={name}>
-                {name}
-              </option>
-            ))}
-          </select>
-          {data &&
-            (["csv", "jsonl"] as const).map((format) => (
-              <Button
-                key={format}
-                {...action.button}
-                onClick={() => void action.run(() => download(data, format, version))}
+    <>
+      <ItemPage
+        resource={RESOURCE}
+        query={dataset}
+        title={data?.name}
+        purpose={data?.description ?? ""}
+        trouble={action.trouble}
+        deletion={{
+          title: `Delete ${data?.name ?? ""}?`,
+          text: "Its examples and their versions are deleted. The traces of its experiments stay.",
+          remove: () => deleteDataset(id),
+        }}
+        actions={
+          <>
+            {data && EXPERIMENT_NEEDS.every(may) && (
+              <Link
+                href={`/console/experiments/new?dataset=${id}`}
+                className={`${controls.button} ${controls.plain} ${work.link}`}
               >
-                Download {format.toUpperCase()}
+                Run experiment
+              </Link>
+            )}
+            {writes && (
+              <Button look="filled" onClick={() => setDialog("new")}>
+                New example
               </Button>
-            ))}
-          {writes && (
-            <>
-              <Button onClick={() => setDialog("import")}>Import</Button>
-              <Button onClick={() => setDialog("rename")}>Rename</Button>
-              <Button look="danger" onClick={() => setDialog("delete")}>
-                Delete
-              </Button>
-            </>
-          )}
-        </>
-      }
-    >
-      {action.trouble !== "" && (
-        <p className={work.trouble} role="alert">
-          {action.trouble}
-        </p>
-      )}
-      <Loaded query={dataset} what="dataset">
+            )}
+          </>
+        }
+        tools={
+          <>
+            <Versions dataset={id} version={version} />
+            <select
+              className={`${controls.field} ${work.select}`}
+              aria-label="Split"
+              value={split}
+              onChange={(event) => set("split", event.target.value)}
+            >
+              <option value="">All splits</option>
+              {splits.data?.map((name) => (
+                <option key={name} value={name}>
+                  {name}
+                </option>
+              ))}
+            </select>
+            {data &&
+              (["csv", "jsonl"] as const).map((format) => (
+                <Button
+                  key={format}
+                  {...action.button}
+                  onClick={() => void action.run(() => download(data, format, version))}
+                >
+                  Download {format.toUpperCase()}
+                </Button>
+              ))}
+            {writes && (
+              <>
+                <Button onClick={() => setDialog("import")}>Import</Button>
+                <Button onClick={() => setDialog("rename")}>Rename</Button>
+                <DeleteButton />
+              </>
+            )}
+          </>
+        }
+      >
         {() => (
           <Loaded query={examples} what="examples">
             {({ rows }) => (
@@ -121,18 +122,12 @@ export function Dataset({ id }: { id: string }) {
                   isFiltered={split !== "" || version !== ""}
                   onOpen={setEdited}
                 />
-                {examples.hasNextPage && (
-                  <div>
-                    <Button disabled={examples.isFetchingNextPage} onClick={() => void examples.fetchNextPage()}>
-                      Show more
-                    </Button>
-                  </div>
-                )}
+                <ShowMore query={examples} />
               </>
             )}
           </Loaded>
         )}
-      </Loaded>
+      </ItemPage>
       {edited && (
         <EditExample
           key={edited.id}
@@ -145,18 +140,7 @@ export function Dataset({ id }: { id: string }) {
       {dialog === "new" && <EditExample dataset={id} writes={writes} onClose={close} />}
       {dialog === "import" && <Import dataset={id} onClose={close} />}
       {dialog === "rename" && data && <Rename dataset={data} onClose={close} />}
-      {dialog === "delete" && data && (
-        <ConfirmDelete
-          title={`Delete ${data.name}?`}
-          text="Its examples and their versions are deleted. The traces of its experiments stay."
-          what="dataset"
-          needs="datasets.write"
-          list="/console/datasets"
-          onDelete={() => deleteDataset(id)}
-          onClose={close}
-        />
-      )}
-    </Page>
+    </>
   );
 }
 
@@ -184,7 +168,7 @@ function Import({ dataset, onClose }: { dataset: string; onClose: () => void }) 
   );
 }
 
-function Rename({ dataset, onClose }: { dataset: DatasetRow; onClose: () => void }) {
+function Rename({ dataset, onClose }: { dataset: Dataset; onClose: () => void }) {
   const id = useId();
   const [name, setName] = useState(dataset.name);
   const [description, setDescription] = useState(dataset.description ?? "");

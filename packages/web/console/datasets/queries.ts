@@ -2,6 +2,14 @@
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { authFetch, call } from "../../api/http.ts";
 import { queryClient } from "../../api/queries.ts";
+import type { Resource } from "../../resources/ListPage.tsx";
+
+export const RESOURCE: Resource = {
+  path: "/console/datasets",
+  name: "Datasets",
+  one: "dataset",
+  permission: "datasets.write",
+};
 
 export interface Dataset {
   id: string;

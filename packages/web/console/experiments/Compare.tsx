@@ -9,7 +9,7 @@ import { PAGE, useComparison } from "./queries.ts";
 import { Sides } from "./Sides.tsx";
 import { countText } from "../../ui/format.ts";
 
-export function Compare({ dataset }: { dataset: string }) {
+export function Compare({ id: dataset }: { id: string }) {
   const [params, setParams] = useSearchParams();
   const change = params.get("change") ?? "";
   const offset = Number(params.get("offset") ?? 0) || 0;

@@ -1,10 +1,8 @@
 /** Experiments of a dataset: which there are, and up to five of them side by side. */
-import type { ViewProps } from "../../app/view-props.ts";
+import { defineResource } from "../../resources/defineResource.tsx";
 import { Compare } from "./Compare.tsx";
 import { List } from "./List.tsx";
 import { New } from "./New.tsx";
+import { RESOURCE } from "./queries.ts";
 
-export default function Experiments({ id }: ViewProps) {
-  if (id === undefined) return <List />;
-  return id === "new" ? <New /> : <Compare key={id} dataset={id} />;
-}
+export default defineResource(RESOURCE, { list: List, item: Compare, create: New });

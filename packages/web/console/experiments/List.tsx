@@ -1,19 +1,18 @@
 /** The experiments by dataset. Two to five of one dataset can be compared; the oldest of them is the baseline. */
 import { useState } from "react";
-import { Link, useLocation } from "wouter";
+import { useLocation } from "wouter";
 import { useMay } from "../../api/me.ts";
 import { SERVER } from "../../api/server.ts";
 import { countText, durationText, scoreText } from "../../ui/format.ts";
 import { shareText } from "../../ui/shares.ts";
 import { Button } from "../../ui/Button.tsx";
-import controls from "../../ui/controls.module.css";
+import { NewLink } from "../../resources/ListPage.tsx";
 import { Page } from "../../resources/Page.tsx";
 import { Empty, Loaded } from "../../resources/states.tsx";
 import { Time } from "../../ui/Time.tsx";
 import { type Column, Table } from "../../ui/Table.tsx";
-import work from "../../resources/work.module.css";
 import css from "./experiments.module.css";
-import { EXPERIMENT_NEEDS, type Dataset, type Experiment, useExperiments } from "./queries.ts";
+import { EXPERIMENT_NEEDS, RESOURCE, type Dataset, type Experiment, useExperiments } from "./queries.ts";
 
 const MOST = 5;
 
@@ -33,17 +32,7 @@ export function List() {
     <Page
       title="Experiments"
       purpose="Results of your agent on a dataset, compared across changes."
-      actions={
-        EXPERIMENT_NEEDS.every(may) && (
-          <Link
-            href="/console/experiments/new"
-            className={`${controls.button} ${controls.filled} ${work.link}`}
-            data-filled
-          >
-            New experiment
-          </Link>
-        )
-      }
+      actions={EXPERIMENT_NEEDS.every(may) && <NewLink {...RESOURCE} />}
     >
       <Loaded query={experiments} what="experiments">
         {({ datasets, experiments: all }) =>

@@ -12,14 +12,14 @@ import { type Progress, runExperiment } from "../../../../src/agents/evaluation/
 import { authFetch } from "../../api/http.ts";
 import { queryClient, useAssistants } from "../../api/queries.ts";
 import type { Assistant } from "../../api/types.ts";
-import { Back, Page } from "../../resources/Page.tsx";
+import { NewPage } from "../../resources/NewPage.tsx";
 import { Loaded } from "../../resources/states.tsx";
 import { useAction } from "../../api/me.ts";
 import { Form, Input, Select } from "../../resources/Form.tsx";
 import parts from "../../resources/parts.module.css";
 import work from "../../resources/work.module.css";
 import css from "./experiments.module.css";
-import { EXPERIMENT_NEEDS, type Dataset, type Experiment, useExperiments, useSplits } from "./queries.ts";
+import { EXPERIMENT_NEEDS, RESOURCE, type Dataset, type Experiment, useExperiments, useSplits } from "./queries.ts";
 
 const send: Send = (method, path, body) =>
   authFetch(path, {
@@ -35,11 +35,7 @@ export function New() {
   const experiments = useExperiments();
   const assistants = useAssistants();
   return (
-    <Page
-      title="New experiment"
-      purpose="Run an assistant on each example of a dataset."
-      back={<Back href="/console/experiments" name="Experiments" />}
-    >
+    <NewPage resource={RESOURCE} purpose="Run an assistant on each example of a dataset.">
       <Loaded query={experiments} what="datasets">
         {(data) => (
           <Loaded query={assistants} what="assistants">
@@ -47,7 +43,7 @@ export function New() {
           </Loaded>
         )}
       </Loaded>
-    </Page>
+    </NewPage>
   );
 }
 

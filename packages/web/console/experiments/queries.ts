@@ -2,6 +2,14 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { call } from "../../api/http.ts";
 import type { Permission } from "../../../../src/http/principal.ts";
+import type { Resource } from "../../resources/ListPage.tsx";
+
+export const RESOURCE: Resource = {
+  path: "/console/experiments",
+  name: "Experiments",
+  one: "experiment",
+  permission: "datasets.write",
+};
 
 export interface Dataset {
   id: string;

@@ -9,7 +9,7 @@ import { dayText, monthText } from "../../ui/days.ts";
 import own from "./exports.module.css";
 import { isOpen, type Job, type Run } from "./types.ts";
 import { bytesText, countText } from "../../ui/format.ts";
-import { Facts } from "../../resources/Fields.tsx";
+import { Fields } from "../../resources/Fields.tsx";
 import { Time } from "../../ui/Time.tsx";
 
 export function Days({
@@ -241,8 +241,8 @@ function DayDetails({ run, name }: { run: Run; name: string }) {
       <h3>
         {dayText(start_time)}, {name}
       </h3>
-      <Facts
-        facts={{
+      <Fields
+        fields={{
           Status: <State {...runStatus(run)} />,
           Holds: late ? "runs that came or changed after an earlier export" : undefined,
           Rows: result && countText(result.rows_written),

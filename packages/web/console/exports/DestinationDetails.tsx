@@ -5,7 +5,7 @@ import { Button } from "../../ui/Button.tsx";
 import { Confirm } from "../../resources/Confirm.tsx";
 import { Modal } from "../../ui/Modal.tsx";
 import { clockTime } from "../../ui/time.ts";
-import { Facts } from "../../resources/Fields.tsx";
+import { Fields } from "../../resources/Fields.tsx";
 import { Form } from "../../resources/Form.tsx";
 import css from "../../resources/parts.module.css";
 import { State } from "../../resources/State.tsx";
@@ -35,8 +35,8 @@ export function DestinationDetails({ destination, onClose }: { destination: Dest
   if (step === "credentials") return <NewCredentials destination={destination} onClose={() => setStep("facts")} />;
   return (
     <Modal title={display_name} onClose={onClose}>
-      <Facts
-        facts={{
+      <Fields
+        fields={{
           Place: <span className={css.mono}>{formatPlace(destination)}</span>,
           Store: storeText(destination),
           Region: destination.config.region,

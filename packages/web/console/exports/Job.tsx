@@ -5,7 +5,7 @@ import { useProjects } from "../../api/queries.ts";
 import { Button } from "../../ui/Button.tsx";
 import { Confirm } from "../../resources/Confirm.tsx";
 import { Back, Page } from "../../resources/Page.tsx";
-import { Facts, Section } from "../../resources/Fields.tsx";
+import { Fields, Section } from "../../resources/Fields.tsx";
 import css from "../../resources/parts.module.css";
 import { State } from "../../resources/State.tsx";
 import { Command, Loaded } from "../../resources/states.tsx";
@@ -101,8 +101,8 @@ function Body({ job, nameProject }: { job: Job; nameProject: (projectId: string)
         </Loaded>
       </Section>
       <Section title="Settings">
-        <Facts
-          facts={{
+        <Fields
+          fields={{
             Status: schedule && <State {...jobStatus(job)} />,
             Destination: destination
               ? `${destination.display_name}, ${formatPlace(destination)}`

@@ -14,6 +14,7 @@ import { CreateDestination } from "./CreateDestination.tsx";
 import { CreateExport } from "./CreateExport.tsx";
 import { DestinationDetails } from "./DestinationDetails.tsx";
 import { useDestinations, useJobs } from "./queries.ts";
+import { ShowMore } from "../../resources/ListPage.tsx";
 
 const PATH = "/console/exports";
 
@@ -78,13 +79,7 @@ export function List({ dialog }: { dialog: string | undefined }) {
                   />
                 </Section>
               )}
-              {jobs.hasNextPage && (
-                <div>
-                  <Button disabled={jobs.isFetchingNextPage} onClick={() => void jobs.fetchNextPage()}>
-                    Show more
-                  </Button>
-                </div>
-              )}
+              <ShowMore query={jobs} />
               {schedules.length > 0 && (
                 <Section title="Schedules">
                   <Table

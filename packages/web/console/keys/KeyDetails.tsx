@@ -6,7 +6,7 @@ import { Button } from "../../ui/Button.tsx";
 import { Confirm } from "../../resources/Confirm.tsx";
 import { Modal } from "../../ui/Modal.tsx";
 import { exactTime } from "../../ui/time.ts";
-import { Facts } from "../../resources/Fields.tsx";
+import { Fields } from "../../resources/Fields.tsx";
 import { Form, Select } from "../../resources/Form.tsx";
 import css from "../../resources/parts.module.css";
 import { Time } from "../../ui/Time.tsx";
@@ -60,8 +60,8 @@ export function KeyDetails({
   if (step === "roll") return <Roll apiKey={apiKey} onRolled={onRolled} onClose={() => setStep("facts")} />;
   return (
     <Modal title={name} onClose={onClose}>
-      <Facts
-        facts={{
+      <Fields
+        fields={{
           Key: <span className={css.mono}>{hint}…</span>,
           Scopes: scopes.join(", "),
           ...(apiKey.role !== null && { Role: apiKey.role }),

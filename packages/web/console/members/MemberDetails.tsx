@@ -6,7 +6,7 @@ import { Time } from "../../ui/Time.tsx";
 import { Button } from "../../ui/Button.tsx";
 import { Confirm } from "../../resources/Confirm.tsx";
 import { Modal } from "../../ui/Modal.tsx";
-import { Facts } from "../../resources/Fields.tsx";
+import { Fields } from "../../resources/Fields.tsx";
 import { Form } from "../../resources/Form.tsx";
 import css from "../../resources/parts.module.css";
 import { RoleSelect } from "../../resources/RoleSelect.tsx";
@@ -46,8 +46,8 @@ export function MemberDetails({ member, onClose }: { member: Member; onClose: ()
     );
   return (
     <Modal title={name} onClose={onClose}>
-      <Facts
-        facts={{
+      <Fields
+        fields={{
           Subject: <span className={css.mono}>{member.subject}</span>,
           Provider: member.issuer,
           "Last sign-in": member.signed_in_at === null ? "not yet" : <Time at={member.signed_in_at} exact />,

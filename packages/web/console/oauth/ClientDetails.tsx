@@ -3,7 +3,7 @@ import { useState } from "react";
 import { Button } from "../../ui/Button.tsx";
 import { Confirm } from "../../resources/Confirm.tsx";
 import { Modal } from "../../ui/Modal.tsx";
-import { Facts } from "../../resources/Fields.tsx";
+import { Fields } from "../../resources/Fields.tsx";
 import { useApiKeys } from "../keys/queries.ts";
 import css from "../../resources/parts.module.css";
 import { Loaded } from "../../resources/states.tsx";
@@ -30,8 +30,8 @@ export function ClientDetails({ client, onClose }: { client: Client; onClose: ()
     );
   return (
     <Modal title={name} onClose={onClose}>
-      <Facts
-        facts={{
+      <Fields
+        fields={{
           "Client ID": <span className={css.mono}>{client.client_id}</span>,
           Website: client.client_uri,
           "Registered by":

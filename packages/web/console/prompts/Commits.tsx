@@ -16,6 +16,7 @@ import { roleText } from "../../traces/trace/messages.ts";
 import { Changes } from "../../resources/changes/Changes.tsx";
 import work from "../../resources/work.module.css";
 import { type Commit, type Tag, useCommits, useManifest, useTags, deleteTag, moveTag } from "./queries.ts";
+import { ShowMore } from "../../resources/ListPage.tsx";
 
 const short = (hash: string) => hash.slice(0, 8);
 
@@ -41,13 +42,7 @@ export function Commits({ name }: { name: string }) {
               onOpen={({ commit_hash }) => choose(commit_hash)}
               openKey={hash}
             />
-            {commits.hasNextPage && (
-              <div>
-                <Button disabled={commits.isFetchingNextPage} onClick={() => void commits.fetchNextPage()}>
-                  Show more
-                </Button>
-              </div>
-            )}
+            <ShowMore query={commits} />
             <OneCommit key={hash} name={name} hash={hash} rows={rows} tags={tags} />
           </>
         );

@@ -3,6 +3,14 @@ import { useQuery } from "@tanstack/react-query";
 import { ApiError, call, none } from "../../api/http.ts";
 import { queryClient } from "../../api/queries.ts";
 import type { Config, RubricItem } from "./rubric.ts";
+import type { Resource } from "../../resources/ListPage.tsx";
+
+export const RESOURCE: Resource = {
+  path: "/console/queues",
+  name: "Annotation queues",
+  one: "queue",
+  permission: "queues.write",
+};
 
 export interface QueueRow {
   id: string;

@@ -7,7 +7,7 @@ import { Time, Ahead } from "../../ui/Time.tsx";
 import { firstLine, scoreText } from "../../ui/format.ts";
 import { Modal } from "../../ui/Modal.tsx";
 import { Payload } from "../../ui/Payload.tsx";
-import { Facts, Section } from "../../resources/Fields.tsx";
+import { Fields, Section } from "../../resources/Fields.tsx";
 import work from "../../resources/work.module.css";
 import { SHOWN, useFailures, useNamedRuns, useScores, useWaiting } from "./queries.ts";
 import css from "./rules.module.css";
@@ -45,8 +45,8 @@ export function Failures({ rule }: { rule: Rule }) {
       </Loaded>
       {open && (
         <Modal title="Failure" onClose={() => setOpen(undefined)}>
-          <Facts
-            facts={{
+          <Fields
+            fields={{
               Run: <RunLink id={open.run_id} project={rule.session_id} run={runs.data?.get(open.run_id)} />,
               Action: actionText(open.action),
               Time: <Time at={open.time} exact />,

@@ -1,6 +1,6 @@
 /** The form of a rule: a new one, or one that is there. */
 import { useState } from "react";
-import type { Project } from "../../api/queries.ts";
+import { useProjects } from "../../api/queries.ts";
 import { useAction } from "../../api/me.ts";
 import { FilterInput } from "../../resources/FilterInput.tsx";
 import { Form, Input, More } from "../../resources/Form.tsx";
@@ -9,37 +9,35 @@ import { ProjectSelect } from "../../resources/ProjectSelect.tsx";
 import work from "../../resources/work.module.css";
 import { Actions } from "./Actions.tsx";
 import type { Draft } from "./draft.ts";
+import type { FormProps } from "../../resources/NewPage.tsx";
+import type { Rule } from "./types.ts";
 
-export function RuleForm({
-  start,
-  projects,
-  fixed = false,
-  submit,
-  onSave,
-  onCancel,
-}: {
-  start: Draft;
-  projects: Project[];
-  /** The rule is there: its project does not change. */
-  fixed?: boolean;
-  submit: string;
-  /** Throws what is wrong. */
-  onSave: (draft: Draft) => Promise<void>;
-  onCancel: () => void;
-}) {
+export function RuleForm({ row, start, onSave, onCancel }: FormProps<Rule, Draft>) {
+  const known = useProjects().data ?? [];
+  const projects = row
+    ? [
+        ...known.filter((project) => project.id !== row.session_id),
+        { id: row.session_id, name: row.session_name ?? row.session_id },
+      ]
+    : known;
   const action = useAction("traces.write");
   const [draft, setDraft] = useState(start);
   const set = (change: Partial<Draft>) => setDraft((now) => ({ ...now, ...change }));
   return (
     <div className={work.form}>
-      <Form action={action} submit={submit} onSubmit={() => onSave(draft)} onCancel={onCancel}>
+      <Form
+        action={action}
+        submit={row ? "Save rule" : "Create rule"}
+        onSubmit={() => onSave(draft)}
+        onCancel={onCancel}
+      >
         <Input label="Name" maxLength={200} value={draft.name} onChange={({ target }) => set({ name: target.value })} />
         <div className={parts.pair}>
           <ProjectSelect
             projects={projects}
             value={draft.project}
-            fixed={fixed}
-            {...(fixed && { help: "The project of a rule does not change." })}
+            fixed={row !== undefined}
+            {...(row && { help: "The project of a rule does not change." })}
             onChange={(project) => set({ project })}
           />
           <Input

@@ -2,7 +2,6 @@
 import { Link } from "wouter";
 import { useFrame } from "../../app/view-props.ts";
 import { formatCurl } from "../../api/server.ts";
-import { Button } from "../../ui/Button.tsx";
 import { Empty, Loaded } from "../../resources/states.tsx";
 import { type Column, Table } from "../../ui/Table.tsx";
 import { Time } from "../../ui/Time.tsx";
@@ -10,6 +9,7 @@ import work from "../../resources/work.module.css";
 import { formatAddress, listChildren, type Place, previewValue, same } from "./path.ts";
 import { type Item, useItems, useLevel } from "./queries.ts";
 import css from "./store.module.css";
+import { ShowMore } from "../../resources/ListPage.tsx";
 
 const WRITE = formatCurl(
   "/store/items -X PUT",
@@ -64,13 +64,7 @@ export function Items({
                 onOpen={onOpen}
                 openKey={key === undefined ? undefined : itemId({ namespace: of, key })}
               />
-              {items.hasNextPage && (
-                <div>
-                  <Button disabled={items.isFetchingNextPage} onClick={() => void items.fetchNextPage()}>
-                    Show more
-                  </Button>
-                </div>
-              )}
+              <ShowMore query={items} />
             </>
           )
         }

@@ -7,7 +7,6 @@ import type { Assistant, ThreadRow } from "../../api/types.ts";
 import type { ViewProps } from "../../app/view-props.ts";
 import { threadTip, threadTitle, waits } from "../../chat/thread-row.ts";
 import { costText, countText, durationText } from "../../ui/format.ts";
-import { Button } from "../../ui/Button.tsx";
 import { Page } from "../../resources/Page.tsx";
 import { keepRange, useRange } from "../../resources/range.ts";
 import { RangePicker } from "../../resources/RangePicker.tsx";
@@ -20,6 +19,7 @@ import { useLater } from "../../ui/later.ts";
 import css from "./threads.module.css";
 import { readOwner, text, type SpentByThread, useAllThreads, useSpentByThread } from "./queries.ts";
 import { Thread } from "./Thread.tsx";
+import { ShowMore } from "../../resources/ListPage.tsx";
 
 /** Milliseconds after the last letter, so that a word is one search. */
 const SEARCH_MS = 200;
@@ -88,13 +88,7 @@ function List() {
                 rowKey={threadKey}
                 onOpen={({ thread_id }) => navigate(`/console/threads/${thread_id}${search}`)}
               />
-              {threads.hasNextPage && (
-                <div>
-                  <Button disabled={threads.isFetchingNextPage} onClick={() => void threads.fetchNextPage()}>
-                    Show more
-                  </Button>
-                </div>
-              )}
+              <ShowMore query={threads} />
             </>
           )
         }

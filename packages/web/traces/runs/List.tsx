@@ -172,7 +172,7 @@ export function List() {
             />
           ) : (
             <Loaded
-              query={projects.error ? { ...traces, error: projects.error, refetch: projects.refetch as never } : traces}
+              query={projects.error ? { ...traces, error: projects.error, refetch: projects.refetch } : traces}
               what="traces"
             >
               {() =>

@@ -1,18 +1,38 @@
+/** Assistants: the list with a search, a new one for a graph, and one of them. */
 import { Search } from "lucide-react";
 import { useState } from "react";
-import { Link, useLocation } from "wouter";
+import { Link, useLocation, useSearchParams } from "wouter";
 import { useMay } from "../../api/me.ts";
 import { formatCurl } from "../../api/server.ts";
-import { Button } from "../../ui/Button.tsx";
-import controls from "../../ui/controls.module.css";
-import { useLater } from "../../ui/later.ts";
+import { defineResource } from "../../resources/defineResource.tsx";
+import { NewLink, ShowMore } from "../../resources/ListPage.tsx";
+import { NewPage } from "../../resources/NewPage.tsx";
 import { Page } from "../../resources/Page.tsx";
 import { Command, Empty, Loaded } from "../../resources/states.tsx";
+import work from "../../resources/work.module.css";
+import controls from "../../ui/controls.module.css";
+import { useLater } from "../../ui/later.ts";
 import { type Column, Table } from "../../ui/Table.tsx";
 import { Time } from "../../ui/Time.tsx";
-import work from "../../resources/work.module.css";
+import { AssistantPage } from "./Assistant.tsx";
 import css from "./assistants.module.css";
-import { type AssistantRow, useAssistantList } from "./queries.ts";
+import { listFields, toBody, toDraft } from "./draft.ts";
+import { Form } from "./form.tsx";
+import {
+  type AssistantRow,
+  createAssistant,
+  RESOURCE,
+  type Schemas,
+  useAllSchemas,
+  useAssistantList,
+  useGraphIds,
+} from "./queries.ts";
+
+export default defineResource<AssistantRow>(RESOURCE, {
+  list: AssistantList,
+  item: AssistantPage,
+  create: NewAssistant,
+});
 
 const CREATE = formatCurl(
   "/assistants",
@@ -26,7 +46,7 @@ const CREATE = formatCurl(
 /** Milliseconds without a change of the words before a request is sent. */
 const STILL = 300;
 
-export function List() {
+function AssistantList() {
   const may = useMay();
   const [text, setText] = useState("");
   const name = useLater(text.trim(), STILL);
@@ -36,13 +56,7 @@ export function List() {
     <Page
       title="Assistants"
       purpose="Graphs with their configurations: context, versions and runs."
-      actions={
-        may("assistants.write") && (
-          <Link href="/console/assistants/new" className={`${controls.button} ${controls.filled} ${css.plain}`}>
-            New assistant
-          </Link>
-        )
-      }
+      actions={may("assistants.write") && <NewLink {...RESOURCE} />}
       tools={
         <div className={`${css.find} ${work.search}`}>
           <Search size={16} aria-hidden />
@@ -87,15 +101,9 @@ export function List() {
                 columns={COLUMNS}
                 rows={rows}
                 rowKey={({ assistant_id }) => assistant_id}
-                onOpen={({ assistant_id }) => navigate(`/console/assistants/${assistant_id}`)}
+                onOpen={({ assistant_id }) => navigate(`${RESOURCE.path}/${assistant_id}`)}
               />
-              {assistants.hasNextPage && (
-                <div>
-                  <Button disabled={assistants.isFetchingNextPage} onClick={() => void assistants.fetchNextPage()}>
-                    Show more
-                  </Button>
-                </div>
-              )}
+              <ShowMore query={assistants} />
             </>
           )
         }
@@ -133,3 +141,66 @@ const COLUMNS: Column<AssistantRow>[] = [
     cell: ({ description }) => <span className={work.faint}>{description}</span>,
   },
 ];
+
+/** `?graph=<id>` chooses the graph. */
+function NewAssistant() {
+  const [params, setParams] = useSearchParams();
+  const graphs = useGraphIds();
+  const graph = params.get("graph") ?? graphs.data?.[0];
+  return (
+    <NewPage resource={RESOURCE} purpose="A graph with a configuration of its own.">
+      <Loaded query={graphs} what="graphs">
+        {(ids) => (
+          <div className={work.form}>
+            <div className={controls.row}>
+              <label htmlFor="graph" className={controls.label}>
+                Graph
+              </label>
+              <select
+                id="graph"
+                className={controls.field}
+                value={graph}
+                onChange={(event) => setParams({ graph: event.target.value }, { replace: true })}
+              >
+                {ids.map((id) => (
+                  <option key={id} value={id}>
+                    {id}
+                  </option>
+                ))}
+              </select>
+            </div>
+            {graph !== undefined && <OfGraph key={graph} graph={graph} />}
+          </div>
+        )}
+      </Loaded>
+    </NewPage>
+  );
+}
+
+function OfGraph({ graph }: { graph: string }) {
+  const schemas = useAllSchemas(graph);
+  return (
+    <Loaded query={schemas} what="fields of the graph" rows={6}>
+      {(found) => <Fields graph={graph} schemas={found} />}
+    </Loaded>
+  );
+}
+
+function Fields({ graph, schemas }: { graph: string; schemas: Schemas }) {
+  const [, navigate] = useLocation();
+  const fields = listFields(schemas, {});
+  return (
+    <Form
+      start={toDraft({ name: "", config: {} }, fields)}
+      fields={fields}
+      action="Create assistant"
+      onSave={async (draft) => {
+        const { description, ...rest } = toBody(draft, fields);
+        const body = { ...rest, graph_id: graph, ...(description !== null && { description }) };
+        const { assistant_id } = await createAssistant(body);
+        navigate(`${RESOURCE.path}/${assistant_id}`);
+      }}
+      onCancel={() => navigate(RESOURCE.path)}
+    />
+  );
+}
