@@ -2,7 +2,8 @@
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { call } from "../../api/http.ts";
 import { queryClient } from "../../api/queries.ts";
-import type { Metric, Operator, State } from "./labels.ts";
+import type { State } from "./labels.ts";
+import type { Alert as WireAlert, AlertChange, Tested as WireTested } from "../../../../src/automation/alerts/wire.ts";
 
 export type Channel =
   | { type: "webhook"; url: string; headers?: Record<string, string> }
@@ -11,44 +12,11 @@ export type Channel =
 
 export type Provider = "resend" | "postmark" | "sendgrid";
 
-export interface Alert {
-  id: string;
-  name: string;
-  session_id: string;
-  filter: string | null;
-  is_enabled: boolean;
-  metric: Metric;
-  percentile: number;
-  feedback_key: string | null;
-  operator: Operator;
-  threshold: number;
-  window_minutes: number;
-  min_runs: number;
-  fire_after: number;
-  resolve_after: number;
-  channels: Channel[];
-  state: State;
-  /** The last figure. Null without enough runs, and before the first evaluation. */
-  value: number | null;
-  state_since: string;
-  evaluated_at: string | null;
-}
+export type Alert = Omit<WireAlert, "channels"> & { channels: Channel[] };
 
-export interface Change {
-  time: string;
-  from: State;
-  to: State;
-  value: number | null;
-  delivery: "delivered" | "pending" | "failed";
-  attempts: number;
-  error: string | null;
-}
+export type Change = AlertChange;
 
-export interface Tested {
-  type: string;
-  ok: boolean;
-  error: string | null;
-}
+export type Tested = WireTested["channels"][number];
 
 const ALL = ["alerts"];
 const PATH = "/api/v1/alerts";

@@ -5,6 +5,9 @@ import { queryClient } from "../../api/queries.ts";
 import type { Assistant, AssistantSchemas } from "../../api/types.ts";
 import type { GraphJson } from "./graph.ts";
 import type { Resource } from "../../resources/ListPage.tsx";
+import type { Assistant as AssistantRow, AssistantVersion as Version } from "../../../../src/agents/assistants/wire.ts";
+
+export type { AssistantRow, Version };
 
 export const RESOURCE: Resource = {
   path: "/console/assistants",
@@ -12,15 +15,6 @@ export const RESOURCE: Resource = {
   one: "assistant",
   permission: "assistants.write",
 };
-
-export interface Version extends Assistant {
-  config: Record<string, unknown>;
-  created_at: string;
-}
-
-export interface AssistantRow extends Version {
-  updated_at: string;
-}
 
 const PAGE = 50;
 const ALL = ["assistant-pages"];

@@ -7,7 +7,8 @@ import { Loaded } from "../../resources/states.tsx";
 import { type Column, Table } from "../../ui/Table.tsx";
 import work from "../../resources/work.module.css";
 import { useFirings } from "./queries.ts";
-import { type Firing, FIRING_STATES, isFailure } from "./firing.ts";
+import { FIRING_STATES, isFailure } from "./firing.ts";
+import type { Firing } from "../../../../src/automation/crons/wire.ts";
 
 const LATEST = 100;
 

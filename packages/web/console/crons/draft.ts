@@ -1,23 +1,7 @@
 /** A cron as the form holds it, and the body that the API takes. */
 import { timeZone } from "../../ui/intl.ts";
 import { localTime } from "../../ui/time.ts";
-
-export interface Cron {
-  cron_id: string;
-  assistant_id: string;
-  thread_id: string | null;
-  on_run_completed: "delete" | "keep" | null;
-  schedule: string;
-  timezone: string | null;
-  end_time: string | null;
-  next_run_date: string | null;
-  enabled: boolean;
-  user_id: string | null;
-  payload: { input?: unknown; [member: string]: unknown };
-  metadata: Record<string, unknown>;
-  created_at: string;
-  updated_at: string;
-}
+import type { Cron } from "../../../../src/automation/crons/wire.ts";
 
 /** Where the runs of a cron take place. */
 export type Place = "delete" | "keep" | "thread";

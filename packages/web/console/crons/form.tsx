@@ -5,8 +5,9 @@ import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import work from "../../resources/work.module.css";
 import type { FormProps } from "../../resources/NewPage.tsx";
-import type { Cron, Draft, Place } from "./draft.ts";
+import type { Draft, Place } from "./draft.ts";
 import { nextTimes, Schedule } from "./Schedule.tsx";
+import type { Cron } from "../../../../src/automation/crons/wire.ts";
 
 /** The form of a new cron, or of one that is there: then its assistant and its thread are fixed. */
 export function CronForm({ row, start, onSave, onCancel }: FormProps<Cron, Draft>) {

@@ -2,8 +2,8 @@
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { call } from "../../api/http.ts";
 import { queryClient } from "../../api/queries.ts";
-import type { Cron } from "./draft.ts";
-import { byCron, type Firing } from "./firing.ts";
+import { byCron } from "./firing.ts";
+import type { Cron, Firing } from "../../../../src/automation/crons/wire.ts";
 
 const PAGE = 50;
 const ALL = ["crons"];

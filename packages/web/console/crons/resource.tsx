@@ -15,11 +15,12 @@ import type { Column } from "../../ui/Table.tsx";
 import { Time } from "../../ui/Time.tsx";
 import { exactTime } from "../../ui/time.ts";
 import css from "./crons.module.css";
-import { type Cron, newDraft, toBody, toDraft } from "./draft.ts";
-import { type Firing, FIRING_STATES, isFailure, standing } from "./firing.ts";
+import { newDraft, toBody, toDraft } from "./draft.ts";
+import { FIRING_STATES, isFailure, standing } from "./firing.ts";
 import { Firings } from "./Firings.tsx";
 import { CronForm } from "./form.tsx";
 import { changeCron, createCron, deleteCron, useCron, useCrons, useFirings } from "./queries.ts";
+import type { Cron, Firing } from "../../../../src/automation/crons/wire.ts";
 
 /** Due times that the list shows of each cron. */
 const LATEST = 10;

@@ -3,6 +3,7 @@ import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-qu
 import { authFetch, call } from "../../api/http.ts";
 import { queryClient } from "../../api/queries.ts";
 import type { Resource } from "../../resources/ListPage.tsx";
+import type { Dataset } from "../../../../src/traces/review/datasets/wire.ts";
 
 export const RESOURCE: Resource = {
   path: "/console/datasets",
@@ -11,15 +12,7 @@ export const RESOURCE: Resource = {
   permission: "datasets.write",
 };
 
-export interface Dataset {
-  id: string;
-  name: string;
-  description: string | null;
-  created_at: string;
-  modified_at: string;
-  example_count: number;
-  session_count: number;
-}
+export type { Dataset };
 
 type Members = Record<string, unknown>;
 

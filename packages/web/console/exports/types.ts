@@ -1,56 +1,13 @@
 /** The shapes of exports, as the API has them. */
+import type { Export, ExportRun } from "../../../../src/exports/wire.ts";
 
-export type Status = "CREATED" | "RUNNING" | "COMPLETED" | "FAILED" | "CANCELLED" | "TIMEDOUT";
+/** Without `session_id`: of all experiments. Without `end_time`, and with `interval_hours`: a schedule. */
+export type Job = Export & { created_at: string };
 
-export interface Job {
-  id: string;
-  bulk_export_destination_id: string;
-  /** Null: all experiments. */
-  session_id: string | null;
-  start_time: string;
-  /** Null: a schedule. */
-  end_time: string | null;
-  filter: string | null;
-  compression: string;
-  /** Set: a schedule. */
-  interval_hours: number | null;
-  export_fields: string[] | null;
-  status: Status;
-  error: string | null;
-  /** The schedule that made it. */
-  source_bulk_export_id: string | null;
-  created_at: string;
-  finished_at: string | null;
-  progress: {
-    rows_written: number;
-    bytes_written: number;
-    files_written: number;
-    runs_total: number;
-    runs_completed: number;
-    fraction: number;
-  };
-  late_runs: number | null;
-}
+/** `late`: it has what came late for a day of an earlier export. `errors`: what went wrong, by attempt. */
+export type Run = ExportRun & { updated_at: string };
 
-export interface Run {
-  id: string;
-  bulk_export_id: string;
-  session_id: string;
-  /** It has what came late for a day of an earlier export. */
-  late: boolean;
-  status: Status;
-  retry_number: number;
-  /** What went wrong, by attempt. */
-  errors: Record<string, string> | null;
-  start_time: string;
-  end_time: string;
-  metadata: {
-    prefix: string;
-    result: { rows_written: number; bytes_written: number; exported_files: string[] } | null;
-  };
-  updated_at: string;
-  finished_at: string | null;
-}
+export type Status = Export["status"];
 
 export interface Destination {
   id: string;

@@ -3,7 +3,7 @@ import { Link } from "wouter";
 import { useMe } from "../../api/me.ts";
 import { Empty, Loaded } from "../../resources/states.tsx";
 import { briefly } from "../../traces/trace/messages.ts";
-import { type Queue, useCompleted, type Given, type QueuedRun } from "./queries.ts";
+import { type Queue, useCompleted, type Feedback, type QueuedRun } from "./queries.ts";
 import css from "./queues.module.css";
 import { listChoices } from "./rubric.ts";
 import { countText } from "../../ui/format.ts";
@@ -108,7 +108,7 @@ interface Judged {
 }
 
 /** The scores by run and key. Those on which reviewers differ come first. */
-function collectJudged(runs: QueuedRun[], given: Given[]): Judged[] {
+function collectJudged(runs: QueuedRun[], given: Feedback[]): Judged[] {
   const byRun = Map.groupBy(given, ({ run_id }) => run_id);
   const all = runs.flatMap((run) => {
     const own = (byRun.get(run.id) ?? []).filter(({ feedback_source }) =>

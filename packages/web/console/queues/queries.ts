@@ -4,6 +4,8 @@ import { ApiError, call, none } from "../../api/http.ts";
 import { queryClient } from "../../api/queries.ts";
 import type { Config, RubricItem } from "./rubric.ts";
 import type { Resource } from "../../resources/ListPage.tsx";
+import type { Queue as WireQueue, QueueWithRubric } from "../../../../src/traces/review/queues/wire.ts";
+import type { Feedback } from "../../traces/feedback/queries.ts";
 
 export const RESOURCE: Resource = {
   path: "/console/queues",
@@ -12,21 +14,9 @@ export const RESOURCE: Resource = {
   permission: "queues.write",
 };
 
-export interface QueueRow {
-  id: string;
-  name: string;
-  description: string | null;
-  num_reviewers_per_item: number | null;
-  enable_reservations: boolean;
-  reservation_minutes: number | null;
-  created_at: string;
-  total_runs?: number;
-}
+export type QueueRow = WireQueue & { total_runs?: number };
 
-export interface Queue extends QueueRow {
-  rubric_instructions: string | null;
-  rubric_items: RubricItem[];
-}
+export type Queue = QueueRow & Pick<QueueWithRubric, "rubric_instructions"> & { rubric_items: RubricItem[] };
 
 /** A run in a queue. */
 export interface QueuedRun {
@@ -43,15 +33,7 @@ export interface QueuedRun {
   reserved_by: string[];
 }
 
-export interface Given {
-  id: string;
-  run_id: string;
-  key: string;
-  score: number | boolean | null;
-  value: unknown;
-  comment: string | null;
-  feedback_source: { type: string; user_id?: string | null };
-}
+export type { Feedback };
 
 const ALL = ["queues"];
 const PATH = "/api/v1/annotation-queues";
@@ -135,8 +117,8 @@ export function useCompleted(id: string) {
 const IDS = 20;
 const PAGE = 100;
 
-async function feedbackOn(runs: QueuedRun[], signal: AbortSignal): Promise<Given[]> {
-  const given: Given[] = [];
+async function feedbackOn(runs: QueuedRun[], signal: AbortSignal): Promise<Feedback[]> {
+  const given: Feedback[] = [];
   for (let at = 0; at < runs.length; at += IDS) {
     const ids = runs.slice(at, at + IDS).map(({ id }) => ["run", id]);
     for (let offset = 0; ; offset += PAGE) {
@@ -146,7 +128,7 @@ async function feedbackOn(runs: QueuedRun[], signal: AbortSignal): Promise<Given
         ["limit", String(PAGE)],
         ["offset", String(offset)],
       ]);
-      const page = await call<Given[]>("GET", `/api/v1/feedback?${query}`, undefined, signal);
+      const page = await call<Feedback[]>("GET", `/api/v1/feedback?${query}`, undefined, signal);
       given.push(...page);
       if (page.length < PAGE) break;
     }
@@ -173,7 +155,7 @@ interface Said {
 /** Stores the caller's feedback on a run, and completes their review of it. */
 export async function complete(run: QueuedRun, reviewer: string, said: Said[]): Promise<void> {
   const query = new URLSearchParams({ run: run.id, source: "app", user: reviewer, limit: String(PAGE) });
-  const before = await call<Given[]>("GET", `/api/v1/feedback?${query}`);
+  const before = await call<Feedback[]>("GET", `/api/v1/feedback?${query}`);
   for (const { key, ...rest } of said) {
     const known = before.find((one) => one.key === key);
     if (known) await call("PATCH", `/api/v1/feedback/${known.id}`, rest);

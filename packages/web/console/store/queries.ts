@@ -2,15 +2,9 @@
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { call } from "../../api/http.ts";
 import { queryClient } from "../../api/queries.ts";
+import type { Item } from "../../../../src/agents/memory/wire.ts";
 
-export interface Item {
-  namespace: string[];
-  key: string;
-  value: Record<string, unknown>;
-  created_at: string;
-  updated_at: string;
-  score?: number | null;
-}
+export type { Item };
 
 const ALL = ["store"];
 

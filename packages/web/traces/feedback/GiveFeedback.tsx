@@ -4,9 +4,9 @@ import { useMe } from "../../api/me.ts";
 import controls from "../../ui/controls.module.css";
 import { FieldInput } from "../../ui/FieldInput.tsx";
 import { ModalForm } from "../../resources/ModalForm.tsx";
-import { type Given, give, type Scored, THUMBS, useKeys } from "./queries.ts";
+import { type Feedback, give, type Scored, THUMBS, useKeys } from "./queries.ts";
 
-const formatScore = (score: Given["score"] | undefined) =>
+const formatScore = (score: Feedback["score"] | undefined) =>
   score === null || score === undefined ? "" : String(Number(score));
 
 export function GiveFeedback({
@@ -16,7 +16,7 @@ export function GiveFeedback({
 }: {
   run: Scored;
   /** The caller's thumb on the run. */
-  before: Given | null;
+  before: Feedback | null;
   onClose: () => void;
 }) {
   const id = useId();

@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { ApiError, call } from "../../api/http.ts";
 import { useMay, useMe } from "../../api/me.ts";
 import { queryClient } from "../../api/queries.ts";
+import type { StoredFeedback } from "../../../../src/traces/types.ts";
 
 // Requests for one id each that are made at the same time become one request for all of them.
 
@@ -35,14 +36,8 @@ export interface Scored {
   start_time?: string;
 }
 
-export interface Given {
-  id: string;
-  run_id: string;
-  key: string;
-  score: number | boolean | null;
-  comment: string | null;
-  feedback_source: { type: string; user_id?: string | null };
-}
+/** Feedback on a run. */
+export type Feedback = StoredFeedback & { run_id: string };
 
 /** What a person says about a run. */
 interface Said {
@@ -58,9 +53,9 @@ export const THUMBS = "user_score";
 const AGAIN_MS = 1_000;
 const LOOKS = 10;
 
-const readThumbs = together<Given[]>(async (ids) => {
+const readThumbs = together<Feedback[]>(async (ids) => {
   const query = new URLSearchParams([...ids.map((id) => ["run", id]), ["key", THUMBS], ["source", "app"]]);
-  const given = await call<Given[]>("GET", `/api/v1/feedback?${query}`);
+  const given = await call<Feedback[]>("GET", `/api/v1/feedback?${query}`);
   const byRun = Map.groupBy(given, ({ run_id }) => run_id);
   return new Map(ids.map((id) => [id, byRun.get(id) ?? []]));
 });
@@ -91,7 +86,7 @@ export function useKeys() {
 const reload = () => queryClient.invalidateQueries({ queryKey: ["feedback"] });
 
 /** Gives feedback on a run, or changes what the caller gave before. */
-export async function give(run: Scored, user: string | undefined, said: Said, before?: Given | null): Promise<void> {
+export async function give(run: Scored, user: string | undefined, said: Said, before?: Feedback | null): Promise<void> {
   if (before) await call("PATCH", `/api/v1/feedback/${before.id}`, { score: said.score, comment: said.comment });
   else await create(run, user, said);
   await reload();
@@ -118,7 +113,7 @@ async function create({ id, project, start_time }: Scored, user: string | undefi
 }
 
 /** Takes feedback back. */
-export async function takeBack({ id }: Given): Promise<void> {
+export async function takeBack({ id }: Feedback): Promise<void> {
   await call("DELETE", `/api/v1/feedback/${id}`);
   await reload();
 }

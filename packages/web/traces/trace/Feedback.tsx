@@ -6,21 +6,13 @@ import { scoreText } from "../../ui/format.ts";
 import { exactTime } from "../../ui/time.ts";
 import css from "./details.module.css";
 import type { Span } from "../types.ts";
-
-interface Given {
-  id: string;
-  key: string;
-  score: number | boolean | null;
-  value: unknown;
-  comment: string | null;
-  created_at: string;
-}
+import type { StoredFeedback } from "../../../../src/traces/types.ts";
 
 /** What was said about a run. */
 export function Feedback({ run }: { run: Span }) {
   const feedback = useQuery({
     queryKey: ["feedback", run.id],
-    queryFn: ({ signal }) => call<Given[]>("GET", `/api/v1/feedback?run=${run.id}`, undefined, signal),
+    queryFn: ({ signal }) => call<StoredFeedback[]>("GET", `/api/v1/feedback?run=${run.id}`, undefined, signal),
   });
   const command = formatCurl("/api/v1/feedback", `{"run_id": "${run.id}", "key": "correct", "score": 1}`);
   return (
