@@ -75,10 +75,10 @@ async function readOn(signal: AbortSignal, tell: (changedAt: number) => void): P
 
 /** Gives each event of the stream until it ends. True when the caller may not read the stream. */
 async function follow(signal: AbortSignal, onEvent: (event: string, data: string) => void): Promise<boolean> {
-  const answer = await authFetch("/api/v1/activity/stream", { signal });
-  if (answer.status === 401 || answer.status === 403) return true;
-  if (!answer.ok || !answer.body) return false;
-  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  const response = await authFetch("/api/v1/activity/stream", { signal });
+  if (response.status === 401 || response.status === 403) return true;
+  if (!response.ok || !response.body) return false;
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   for (let text = ""; ;) {
     const { value, done } = await reader.read();
     if (done) return false;

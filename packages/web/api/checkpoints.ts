@@ -53,8 +53,8 @@ function pathTo(steps: Step[], tip: string | undefined): Step[] {
 
 /** How many of `ids` each checkpoint of a path has, newest checkpoint first; undefined where that is not known. */
 function countsOn(path: Step[], ids: string[]): (number | undefined)[] {
-  const places = new Map(ids.map((id, i) => [id, i + 1]));
-  return path.map((step) => (step.last === null ? 0 : places.get(step.last)));
+  const positions = new Map(ids.map((id, i) => [id, i + 1]));
+  return path.map((step) => (step.last === null ? 0 : positions.get(step.last)));
 }
 
 /**
@@ -108,20 +108,20 @@ export function findForks(
     const path = pathTo(steps, leaf.id);
     const at = path.findIndex((step) => own.has(step.id));
     const common = at < 0 ? undefined : own.get(path[at]!.id);
-    const place = common === undefined ? undefined : counts[common];
-    if (common === undefined || place === undefined) continue;
+    const position = common === undefined ? undefined : counts[common];
+    if (common === undefined || position === undefined) continue;
     const start = path.slice(0, at).findLast((step) => step.last !== null && step.last !== shown[common]!.last);
-    if (!start || ids[place] === start.last) continue;
-    const others = parted.get(place) ?? new Map<string, { tip: string; begun: number }>();
+    if (!start || ids[position] === start.last) continue;
+    const others = parted.get(position) ?? new Map<string, { tip: string; begun: number }>();
     // Newest first: the first leaf of a path is its newest.
     if (!others.has(start.last!)) others.set(start.last!, { tip: leaf.id, begun: ages.get(start.id) ?? 0 });
-    parted.set(place, others);
+    parted.set(position, others);
   }
   const forks = new Map<string, Fork>();
-  for (const [place, others] of parted) {
-    const id = ids[place];
+  for (const [position, others] of parted) {
+    const id = ids[position];
     if (id === undefined || shown.length === 0) continue;
-    const first = counts.findLastIndex((count) => count !== undefined && count > place);
+    const first = counts.findLastIndex((count) => count !== undefined && count > position);
     const mine = { tip: shown[0]!.id, begun: ages.get(shown[first]?.id ?? "") ?? 0 };
     const options = [...others.values(), mine].sort((a, b) => b.begun - a.begun);
     forks.set(id, { index: options.indexOf(mine), tips: options.map((option) => option.tip) });

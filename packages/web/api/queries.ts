@@ -177,13 +177,13 @@ export function useRunDetails(threadId: string | undefined, runIds: string[]) {
   });
 }
 
-export interface AnswerLink {
+export interface InterruptLink {
   url: string;
   expires_at: string;
 }
 
 /** Makes a link by which a question is answered without an account. Its address is shown once. */
-export const answerLink = (threadId: string, interruptId: string): Promise<AnswerLink> =>
+export const createInterruptLink = (threadId: string, interruptId: string): Promise<InterruptLink> =>
   call("POST", `/threads/${threadId}/interrupts/${encodeURIComponent(interruptId)}/links`, {});
 
 /** The row of a thread in the lists that are loaded. */

@@ -6,7 +6,7 @@ import { stateRead } from "./requests.ts";
 import type { ThreadState } from "./types.ts";
 
 interface Reading {
-  answer: Promise<ThreadState | null>;
+  response: Promise<ThreadState | null>;
   /** Undefined while it is not answered. */
   state?: ThreadState | null;
 }
@@ -24,7 +24,7 @@ const SHARED_MS = 5_000;
  */
 export function readState(threadId: string, anew = false): Promise<ThreadState | null> {
   const shared = anew ? undefined : reading.get(threadId);
-  return shared ? shared.answer : share(threadId, call<ThreadState>(...stateRead(threadId).request));
+  return shared ? shared.response : share(threadId, call<ThreadState>(...stateRead(threadId).request));
 }
 
 /** Reads the state for a view that opens. The request may have been sent ahead. */
@@ -33,14 +33,14 @@ export function openState(threadId: string): void {
 }
 
 function share(threadId: string, request: Promise<ThreadState>): Promise<ThreadState | null> {
-  const read: Reading = { answer: request.catch(none) };
+  const read: Reading = { response: request.catch(none) };
   reading.set(threadId, read);
   const drop = () => reading.get(threadId) === read && reading.delete(threadId);
-  read.answer.then((state) => {
+  read.response.then((state) => {
     read.state = state;
     setTimeout(drop, SHARED_MS);
   }, drop);
-  return read.answer;
+  return read.response;
 }
 
 /** The state as it was just read; undefined while it is not known. */

@@ -101,9 +101,9 @@ export function Nav({
           );
         })}
       </div>
-      {!rail && <Place />}
+      {!rail && <ServerLocation />}
       <div className={css.bottom}>
-        {rail && <PlaceButton />}
+        {rail && <LocationButton />}
         {onRail && (
           <IconButton label={rail ? "Expand the navigation" : "Collapse the navigation"} onClick={onRail}>
             {rail ? <PanelLeftOpen size={16} aria-hidden /> : <PanelLeftClose size={16} aria-hidden />}
@@ -172,9 +172,9 @@ const LOCAL = /^(localhost|127\.0\.0\.1|\[::1\])$/;
 /** Characters of a key that name it: those that the list of keys shows. */
 const HINT = 12;
 
-type Facts = [name: string, value: string][];
+type LocationFields = [name: string, value: string][];
 
-function useFacts(): Facts {
+function useLocationFields(): LocationFields {
   const { data: me } = useMe();
   const { data: info } = useInfo();
   const session = currentSession();
@@ -195,10 +195,10 @@ function useFacts(): Facts {
 }
 
 /** Where the page is: the workspace, who calls, the deployment, and its version. */
-function Place() {
+function ServerLocation() {
   return (
     <dl className={css.place}>
-      {useFacts().map(([name, value]) => (
+      {useLocationFields().map(([name, value]) => (
         <div key={name}>
           <dt className="visually-hidden">{name}</dt>
           <dd title={`${name}: ${value}`}>{value}</dd>
@@ -209,20 +209,20 @@ function Place() {
 }
 
 /** The same in a rail: a tooltip of a button, which opens it. */
-function PlaceButton() {
+function LocationButton() {
   const id = useId();
-  const facts = useFacts();
+  const fields = useLocationFields();
   return (
     <>
       <IconButton
         label="Workspace, caller and server"
-        title={facts.map((fact) => fact.join(": ")).join("\n")}
+        title={fields.map((field) => field.join(": ")).join("\n")}
         popoverTarget={id}
       >
         <MapPin size={16} aria-hidden />
       </IconButton>
       <dl id={id} popover="auto" className={css.placePopover}>
-        {facts.map(([name, value]) => (
+        {fields.map(([name, value]) => (
           <div key={name}>
             <dt>{name}</dt>
             <dd>{value}</dd>

@@ -8,7 +8,7 @@ import { useKeys } from "../ui/keys.ts";
 import { useLoaded } from "../ui/on-demand.ts";
 import { useAgent } from "./session/agent.ts";
 import { Announcer, Strip, useSpoken } from "./composer/Strip.tsx";
-import { loadMarkdown } from "./turn/Answer.tsx";
+import { loadMarkdown } from "./turn/MessageText.tsx";
 import { acceptedBy } from "./composer/attach.ts";
 import { Composer } from "./composer/Composer.tsx";
 import { useConnection, errorText, isUnanswered } from "./session/connection.ts";
@@ -142,7 +142,7 @@ export function Conversation({
     waiting,
     error: at === undefined && !loadFailed ? error : undefined,
     unfinished: view.unfinished,
-    branch: view.place,
+    branch: view.branch,
     now: useClock(running || connection.lostAt !== undefined || connection.backAt !== undefined),
   });
   const spoken = useSpoken({ running, waiting, line, turns });

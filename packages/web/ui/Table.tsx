@@ -22,7 +22,7 @@ export interface Column<T> {
   /** Never left out. */
   kept?: boolean;
   /** On a phone it is in the second line of the row. */
-  fact?: boolean;
+  detail?: boolean;
   /** The head of the column sorts. */
   sort?: boolean;
 }
@@ -38,7 +38,7 @@ const VIRTUAL = 100;
 const ORDER = { asc: "ascending", desc: "descending" } as const;
 const ROW = 32;
 const ROW_COARSE = 44;
-const ROW_FACTS = 56;
+const ROW_DETAILS = 56;
 /** Boxes narrower than this, in pixels, are those of phones. */
 const PHONE = 480;
 
@@ -67,13 +67,13 @@ export function Table<T>({
 }) {
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box);
-  const isPhone = width < PHONE && columns.some(({ fact }) => fact);
-  const facts = isPhone ? columns.filter(({ fact, kept }) => fact && !kept) : [];
+  const isPhone = width < PHONE && columns.some(({ detail }) => detail);
+  const details = isPhone ? columns.filter(({ detail, kept }) => detail && !kept) : [];
   const shown = isPhone ? columns.filter(({ kept }) => kept) : fitting(columns, width);
   // Without a column that takes the room that is left, the last that is kept does.
   const grower = shown.find(({ grows }) => grows) ?? shown.findLast(({ kept }) => kept);
   const virtual = rows.length > VIRTUAL;
-  const height = facts.length > 0 ? ROW_FACTS : coarse ? ROW_COARSE : ROW;
+  const height = details.length > 0 ? ROW_DETAILS : coarse ? ROW_COARSE : ROW;
   const virtualizer = useVirtualizer({
     count: rows.length,
     enabled: virtual,
@@ -142,7 +142,7 @@ export function Table<T>({
                 {shown.map((column) => (
                   <td key={column.id} data-end={column.end}>
                     {column.cell(row, isPhone)}
-                    {column === grower && facts.length > 0 && <Facts row={row} facts={facts} />}
+                    {column === grower && details.length > 0 && <Details row={row} details={details} />}
                   </td>
                 ))}
               </tr>
@@ -159,16 +159,16 @@ export function Table<T>({
   );
 }
 
-function Facts<T>({ row, facts }: { row: T; facts: Column<T>[] }) {
-  const known = facts.map(({ id, name, cell }) => ({ id, name, said: cell(row, true) }));
+function Details<T>({ row, details }: { row: T; details: Column<T>[] }) {
+  const known = details.map(({ id, name, cell }) => ({ id, name, said: cell(row, true) }));
   return (
     <div className={css.facts}>
       {known.map(
-        ({ id, name, said }) =>
-          (said || said === 0) && (
+        ({ id, name, said: content }) =>
+          (content || content === 0) && (
             <span key={id}>
               <span className="visually-hidden">{name}: </span>
-              {said}
+              {content}
             </span>
           ),
       )}

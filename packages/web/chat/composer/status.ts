@@ -10,7 +10,7 @@ export interface StripLine {
   actions: StripAction[];
 }
 
-export interface Facts {
+export interface StripState {
   online: boolean;
   connection: Connection;
   running: boolean;
@@ -28,36 +28,36 @@ export interface Facts {
 }
 
 /** The first of these that holds: connection, run, decision, failure, branch, quiet. */
-export function stripLine(facts: Facts): StripLine {
-  const { connection, now } = facts;
-  if (!facts.online)
+export function stripLine(state: StripState): StripLine {
+  const { connection, now } = state;
+  if (!state.online)
     return { tone: "lost", text: "You are offline. What you write is sent when you are online again.", actions: [] };
   if (connection.lostAt !== undefined && now - connection.lostAt > QUIET_MS) {
     const wait = Math.max(0, Math.ceil(((connection.nextTryAt ?? now) - now) / 1000));
-    const goesOn = facts.running ? " The run continues on the server." : "";
+    const goesOn = state.running ? " The run continues on the server." : "";
     const next = wait > 0 ? `Retrying in ${wait} s (attempt ${connection.attempt ?? 1}).` : "Connecting.";
     return { tone: "lost", text: `Connection lost. ${next}${goesOn}`, actions: ["reconnect"] };
   }
   if (connection.backAt !== undefined && now - connection.backAt < 3_000)
     return { tone: "running", text: "Connected.", actions: [] };
-  if (facts.running) {
-    const tools = facts.tools === 0 ? "" : ` · ${quantityText(facts.tools, "tool")}`;
-    const at = facts.at === undefined ? "" : ` · ${facts.at}`;
-    return { tone: "running", text: `Running${at} · ${secondsText(facts.seconds)}${tools}`, actions: [] };
+  if (state.running) {
+    const tools = state.tools === 0 ? "" : ` · ${quantityText(state.tools, "tool")}`;
+    const at = state.at === undefined ? "" : ` · ${state.at}`;
+    return { tone: "running", text: `Running${at} · ${secondsText(state.seconds)}${tools}`, actions: [] };
   }
-  if (facts.waiting > 0) {
-    const many = quantityText(facts.waiting, "decision");
+  if (state.waiting > 0) {
+    const many = quantityText(state.waiting, "decision");
     return { tone: "waiting", text: `Waiting for you · ${many}`, actions: ["show"] };
   }
-  if (facts.error !== undefined)
+  if (state.error !== undefined)
     // The log has the message, at the place where the run failed.
     return { tone: "failed", text: "The last run failed", actions: ["retry", "copy"] };
-  if (facts.branch)
+  if (state.branch)
     return {
       tone: "plain",
-      text: `Branch ${facts.branch.index + 1} of ${facts.branch.of}. A new message continues this branch.`,
+      text: `Branch ${state.branch.index + 1} of ${state.branch.of}. A new message continues this branch.`,
       actions: ["leave-branch"],
     };
-  if (facts.unfinished) return { tone: "plain", text: "The graph has not finished", actions: ["continue"] };
+  if (state.unfinished) return { tone: "plain", text: "The graph has not finished", actions: ["continue"] };
   return { tone: "plain", text: "", actions: [] };
 }

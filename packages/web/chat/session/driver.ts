@@ -47,8 +47,8 @@ export function useDriver(wiring: Wiring): Driver {
   const { tell } = wiring.view;
   const title = useRef<string>(undefined);
   const threadId = wiring.stream.threadId ?? undefined;
-  const place = threadId ?? NEW;
-  const queue = useQueue(place);
+  const queueKey = threadId ?? NEW;
+  const queue = useQueue(queueKey);
   const online = useOnline();
   const { fresh } = wiring;
   useEffect(() => {
@@ -144,15 +144,15 @@ export function useDriver(wiring: Wiring): Driver {
   const { lostAt } = useConnection();
   const next = online && lostAt === undefined && connected && settled ? queue[0]?.id : undefined;
   useEffect(() => {
-    const message = dequeue(place, next);
+    const message = dequeue(queueKey, next);
     const isThere = now.current.view.messages?.some(({ id }) => id === message?.id);
     if (message && !isThere) drive.deliver(message);
-  }, [place, next, drive]);
+  }, [queueKey, next, drive]);
 
   return {
     ...drive,
     queue,
-    unqueue: (id) => void dequeue(place, id),
+    unqueue: (id) => void dequeue(queueKey, id),
   };
 }
 

@@ -25,7 +25,7 @@ export interface Partial {
 }
 
 /** An answer of this tab that no checkpoint shows yet. */
-interface Said {
+interface MadeDecision {
   at: string;
   after: string;
   words: string;
@@ -64,7 +64,7 @@ export interface Thread {
   partials: Partial[];
   /** Interrupts whose answer is under way. */
   answered: ReadonlySet<string>;
-  said: Said[];
+  said: MadeDecision[];
 }
 
 export type News =
@@ -83,7 +83,7 @@ export type News =
   /** The start of this tab's run had no answer: the server may have it. */
   | { type: "unanswered-start" }
   | { type: "stop" }
-  | { type: "answer"; ids: string[]; said: Said[] }
+  | { type: "answer"; ids: string[]; said: MadeDecision[] }
   | { type: "unanswered"; ids: string[] };
 
 const NONE: ReadonlySet<string> = new Set();

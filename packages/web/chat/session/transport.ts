@@ -47,8 +47,8 @@ export class Connections {
   async open(ask: Ask, note: (id: string) => void, signal: AbortSignal | undefined): Promise<Response> {
     const leave = new AbortController();
     signal?.addEventListener("abort", () => leave.abort());
-    const answer = await ask(leave.signal);
-    if (!answer.ok || !answer.body) return answer;
+    const response = await ask(leave.signal);
+    if (!response.ok || !response.body) return response;
     const onEvent = (id: string) => {
       note(id);
       if (!document.hidden && !this.#running) this.#restSoon();
@@ -56,9 +56,9 @@ export class Connections {
     const connection = new Connection(ask, onEvent, () => this.#all.delete(connection));
     signal?.addEventListener("abort", () => connection.end());
     this.#all.add(connection);
-    const body = connection.start(answer.body, leave);
+    const body = connection.start(response.body, leave);
     this.#update();
-    return new Response(body, { status: answer.status, headers: answer.headers });
+    return new Response(body, { status: response.status, headers: response.headers });
   }
 
   #update(): void {
@@ -118,9 +118,9 @@ class Connection {
     if (this.#ended || this.#leave) return;
     const leave = (this.#leave = new AbortController());
     try {
-      const answer = await this.ask(leave.signal);
-      if (!answer.ok || !answer.body) throw new Error(`The server answered ${answer.status}.`);
-      await this.#pass(answer.body, leave);
+      const response = await this.ask(leave.signal);
+      if (!response.ok || !response.body) throw new Error(`The server answered ${response.status}.`);
+      await this.#pass(response.body, leave);
     } catch (error) {
       if (!leave.signal.aborted) this.#finish((controller) => controller.error(error));
     }
@@ -231,19 +231,19 @@ export function streamFetch(newest: NewestRun, connections: Connections): typeof
     }
     // The client looks for subagents in 20 states with all their values.
     if (path.endsWith("/history") && subagents === false) return Response.json([]);
-    const answer = await authFetch(input, init);
+    const response = await authFetch(input, init);
     const commanded = /\/threads\/([^/]+)\/commands$/.exec(path)?.[1];
-    if (commanded === undefined) return answer;
+    if (commanded === undefined) return response;
     forgetState(commanded);
-    const started = answer.ok ? await startedRun(answer.clone()) : undefined;
+    const started = response.ok ? await startedRun(response.clone()) : undefined;
     if (started !== undefined) run = { id: started, open: true };
-    return answer;
+    return response;
   };
 }
 
 /** The answer to a command that started a run names it. */
-async function startedRun(answer: Response): Promise<string | undefined> {
-  const { result } = (await answer.json()) as { result?: { run_id?: unknown } };
+async function startedRun(response: Response): Promise<string | undefined> {
+  const { result } = (await response.json()) as { result?: { run_id?: unknown } };
   return typeof result?.run_id === "string" ? result.run_id : undefined;
 }
 

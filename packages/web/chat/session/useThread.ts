@@ -38,7 +38,7 @@ export interface ThreadView {
   checkpoints: ReadonlyMap<string, Checkpoint>;
   /** The checkpoint in view, where it is not on the newest branch. */
   at: string | undefined;
-  place: { index: number; of: number } | undefined;
+  branch: { index: number; of: number } | undefined;
   goTo: (tip: string | undefined) => void;
   /** The newest state was read, or is not to be had. */
   isRead: boolean;
@@ -127,7 +127,7 @@ export function useThread(
     at,
     // A run that was in progress when the thread was opened has the state as its base.
     isRead: thread.read !== undefined || run?.base !== undefined || state.isError,
-    place: at !== undefined && parting ? { index: parting.index, of: parting.tips.length } : undefined,
+    branch: at !== undefined && parting ? { index: parting.index, of: parting.tips.length } : undefined,
     goTo: (checkpoint) => setParams(checkpoint === undefined || checkpoint === steps[0]?.id ? {} : { at: checkpoint }),
     upTo: (checkpoint) => saved.slice(0, 1 + saved.findIndex(({ id }) => id === findLast(steps, checkpoint))),
   };

@@ -6,27 +6,27 @@ import { FieldInput } from "../../ui/FieldInput.tsx";
 import type { Action, Decision as Answer } from "./decisions.ts";
 import css from "./Decision.module.css";
 import { fieldOfValue, fromText, toText } from "../../ui/fields.ts";
-import { said } from "./past.ts";
+import { describeDecision } from "./past.ts";
 
 type Mode = "choose" | "edit" | "reject" | "respond";
 
 export function ActionCard({
   action,
-  place,
-  answer,
+  position,
+  decision,
   sending,
-  onAnswer,
+  onDecide,
 }: {
   action: Action;
-  place: string | undefined;
-  answer: Answer | undefined;
+  position: string | undefined;
+  decision: Answer | undefined;
   sending: boolean;
-  onAnswer: (answer: Answer | undefined) => void;
+  onDecide: (decision: Answer | undefined) => void;
 }) {
   const [mode, setMode] = useState<Mode>("choose");
   const id = useId();
   const card = useRef<HTMLDivElement>(null);
-  const shown = answer ? "answered" : mode;
+  const shown = decision ? "answered" : mode;
   const before = useRef<Mode | "answered">("choose");
   useEffect(() => {
     // The focused element was removed: the focus moves to the first opened field, or back to the button that opened it.
@@ -37,13 +37,13 @@ export function ActionCard({
     const first = card.current?.querySelector<HTMLElement>(shown === "choose" ? "button" : "input, textarea, select");
     (shown === "choose" ? (back ?? first) : first)?.focus();
   }, [shown]);
-  if (answer) {
-    const { words, refused } = said(answer, action.name);
+  if (decision) {
+    const { words, refused } = describeDecision(decision, action.name);
     return (
       <div className={css.answered}>
         {refused ? <X size={14} aria-hidden /> : <Check size={14} aria-hidden />}
         <span className="text">{words}</span>
-        <Button look="quiet" onClick={() => onAnswer(undefined)} disabled={sending}>
+        <Button look="quiet" onClick={() => onDecide(undefined)} disabled={sending}>
           Change
         </Button>
       </div>
@@ -57,25 +57,29 @@ export function ActionCard({
       aria-labelledby={id}
       onKeyDown={(event) => {
         const approves = event.key === "Enter" && (event.metaKey || event.ctrlKey) && mode === "choose";
-        if (approves && action.allowed.includes("approve") && !sending) onAnswer({ type: "approve" });
+        if (approves && action.allowed.includes("approve") && !sending) onDecide({ type: "approve" });
       }}
     >
       <div className={css.head}>
         <h3 id={id}>
           Approve <code>{action.name}</code>?
         </h3>
-        {place && <span className={css.place}>{place}</span>}
+        {position && <span className={css.place}>{position}</span>}
       </div>
       {action.description && <p className={css.description}>{action.description}</p>}
       {mode === "edit" ? (
-        <EditArguments action={action} sending={sending} onAnswer={onAnswer} onLeave={() => setMode("choose")} />
+        <EditArguments action={action} sending={sending} onDecide={onDecide} onLeave={() => setMode("choose")} />
       ) : (
         <Arguments args={action.args} />
       )}
       {mode === "choose" && (
         <div className={css.buttons} data-dock>
           {action.allowed.includes("approve") && (
-            <Button look={place ? "plain" : "brass"} disabled={sending} onClick={() => onAnswer({ type: "approve" })}>
+            <Button
+              look={position ? "plain" : "brass"}
+              disabled={sending}
+              onClick={() => onDecide({ type: "approve" })}
+            >
               Approve<span className="visually-hidden"> {action.name}</span>
             </Button>
           )}
@@ -97,7 +101,7 @@ export function ActionCard({
         </div>
       )}
       {(mode === "reject" || mode === "respond") && (
-        <Words mode={mode} name={action.name} sending={sending} onAnswer={onAnswer} onLeave={() => setMode("choose")} />
+        <Words mode={mode} name={action.name} sending={sending} onDecide={onDecide} onLeave={() => setMode("choose")} />
       )}
     </div>
   );
@@ -124,12 +128,12 @@ function Arguments({ args }: { args: Record<string, unknown> }) {
 function EditArguments({
   action,
   sending,
-  onAnswer,
+  onDecide,
   onLeave,
 }: {
   action: Action;
   sending: boolean;
-  onAnswer: (answer: Answer) => void;
+  onDecide: (decision: Answer) => void;
   onLeave: () => void;
 }) {
   const id = useId();
@@ -144,7 +148,7 @@ function EditArguments({
       onSubmit={(event) => {
         event.preventDefault();
         const args = Object.fromEntries(read.map((one) => [one.field.name, one.value ?? null]));
-        if (!wrong) onAnswer({ type: "edit", edited_action: { name: action.name, args } });
+        if (!wrong) onDecide({ type: "edit", edited_action: { name: action.name, args } });
       }}
     >
       {read.map(({ field, error }) => (
@@ -175,13 +179,13 @@ function Words({
   mode,
   name,
   sending,
-  onAnswer,
+  onDecide,
   onLeave,
 }: {
   mode: "reject" | "respond";
   name: string;
   sending: boolean;
-  onAnswer: (answer: Answer) => void;
+  onDecide: (decision: Answer) => void;
   onLeave: () => void;
 }) {
   const id = useId();
@@ -192,8 +196,8 @@ function Words({
       className={css.form}
       onSubmit={(event) => {
         event.preventDefault();
-        if (reject) onAnswer({ type: "reject", ...(text.trim() === "" ? {} : { message: text }) });
-        else onAnswer({ type: "respond", message: text });
+        if (reject) onDecide({ type: "reject", ...(text.trim() === "" ? {} : { message: text }) });
+        else onDecide({ type: "respond", message: text });
       }}
     >
       <FieldInput

@@ -4,11 +4,11 @@ import { useEffect, useId, useRef, useState } from "react";
 import type { Interrupt } from "../../api/types.ts";
 import { Button } from "../../ui/Button.tsx";
 import { ActionCard } from "./ActionCard.tsx";
-import { type Action, type Decision as Answer, parseQuestion } from "./decisions.ts";
+import { type Action, type Decision as Answer, parseInterrupt } from "./decisions.ts";
 import css from "./Decision.module.css";
 import { resultText } from "./messages.ts";
-import { said } from "./past.ts";
-import { answerLink, type AnswerLink } from "../../api/queries.ts";
+import { describeDecision } from "./past.ts";
+import { createInterruptLink, type InterruptLink } from "../../api/queries.ts";
 import { useAction } from "../../api/me.ts";
 import { soonTime } from "../../ui/time.ts";
 
@@ -21,7 +21,7 @@ export interface Reply {
 export function Decision({
   threadId,
   interrupt,
-  place,
+  position,
   reply,
   sending,
   onReply,
@@ -30,14 +30,14 @@ export function Decision({
   threadId: string | undefined;
   interrupt: Interrupt;
   /** "1 of 2", when more than one waits: then they are sent together, and not from here. */
-  place: string | undefined;
+  position: string | undefined;
   /** The answer that waits for the others. */
   reply: Reply | undefined;
   sending: boolean;
   onReply: (reply: Reply) => void;
   onChange: () => void;
 }) {
-  const question = parseQuestion(interrupt.value);
+  const parsed = parseInterrupt(interrupt.value);
   const card = useRef<HTMLElement>(null);
   const answered = useRef(false);
   useEffect(() => {
@@ -49,13 +49,13 @@ export function Decision({
     <section
       ref={card}
       className={css.card}
-      aria-label={place ? `Waiting for you, ${place}` : "Waiting for you"}
+      aria-label={position ? `Waiting for you, ${position}` : "Waiting for you"}
       data-decision
       data-decided={reply && true}
       tabIndex={-1}
     >
-      {place && <p className={css.place}>{place}</p>}
-      {reply && question.kind === "text" && <p className={`text ${css.question}`}>{question.text}</p>}
+      {position && <p className={css.place}>{position}</p>}
+      {reply && parsed.kind === "text" && <p className={`text ${css.question}`}>{parsed.text}</p>}
       {reply && (
         <div className={css.answered}>
           {reply.said.every((one) => one.refused) ? <X size={14} aria-hidden /> : <Check size={14} aria-hidden />}
@@ -69,13 +69,13 @@ export function Decision({
       )}
       {/* What was written stays, for a change of mind. */}
       <div className={css.body} hidden={reply !== undefined}>
-        {question.kind === "actions" ? (
-          <Actions actions={question.actions} held={place !== undefined} sending={sending} onReply={onReply} />
+        {parsed.kind === "actions" ? (
+          <Actions actions={parsed.actions} together={position !== undefined} sending={sending} onReply={onReply} />
         ) : (
           <FreeReply
-            text={question.kind === "text" ? question.text : undefined}
-            value={question.kind === "value" ? question.value : undefined}
-            held={place !== undefined}
+            text={parsed.kind === "text" ? parsed.text : undefined}
+            value={parsed.kind === "value" ? parsed.value : undefined}
+            together={position !== undefined}
             sending={sending}
             onReply={onReply}
           />
@@ -88,22 +88,22 @@ export function Decision({
 
 function Actions({
   actions,
-  held,
+  together,
   sending,
   onReply,
 }: {
   actions: Action[];
-  held: boolean;
+  together: boolean;
   sending: boolean;
   onReply: (reply: Reply) => void;
 }) {
-  const [answers, setAnswers] = useState<Record<number, Answer>>({});
+  const [decisions, setDecisions] = useState<Record<number, Answer>>({});
   const several = actions.length > 1;
-  const made = Object.keys(answers).length;
+  const made = Object.keys(decisions).length;
   const send = (all: Answer[]) =>
     onReply({
       value: { decisions: all },
-      said: all.map((answer, i) => said(answer, actions[i]!.name)),
+      said: all.map((decision, i) => describeDecision(decision, actions[i]!.name)),
     });
   return (
     <>
@@ -114,13 +114,13 @@ function Actions({
           // oxlint-disable-next-line react/no-array-index-key
           key={i}
           action={action}
-          place={several ? `${i + 1} of ${actions.length}` : undefined}
-          answer={answers[i]}
+          position={several ? `${i + 1} of ${actions.length}` : undefined}
+          decision={decisions[i]}
           sending={sending}
-          onAnswer={(answer) => {
-            if (!several && answer) send([answer]);
-            else if (answer) setAnswers({ ...answers, [i]: answer });
-            else setAnswers(Object.fromEntries(Object.entries(answers).filter(([key]) => Number(key) !== i)));
+          onDecide={(decision) => {
+            if (!several && decision) send([decision]);
+            else if (decision) setDecisions({ ...decisions, [i]: decision });
+            else setDecisions(Object.fromEntries(Object.entries(decisions).filter(([key]) => Number(key) !== i)));
           }}
         />
       ))}
@@ -129,9 +129,13 @@ function Actions({
           <Button
             look="brass"
             disabled={made < actions.length || sending}
-            onClick={() => send(actions.map((_, i) => answers[i]!))}
+            onClick={() => send(actions.map((_, i) => decisions[i]!))}
           >
-            {made < actions.length ? `${made} of ${actions.length} decided` : held ? "Done" : `Send ${made} decisions`}
+            {made < actions.length
+              ? `${made} of ${actions.length} decided`
+              : together
+                ? "Done"
+                : `Send ${made} decisions`}
           </Button>
           {made === 0 && actions.every((action) => action.allowed.includes("approve")) && (
             <Button disabled={sending} onClick={() => send(actions.map(() => ({ type: "approve" })))}>
@@ -147,20 +151,20 @@ function Actions({
 function FreeReply({
   text,
   value,
-  held,
+  together,
   sending,
   onReply,
 }: {
   text: string | undefined;
   value: unknown;
-  held: boolean;
+  together: boolean;
   sending: boolean;
   onReply: (reply: Reply) => void;
 }) {
   const id = useId();
   const [reply, setReply] = useState("");
   const send = () => {
-    if (reply.trim() !== "" && !sending) onReply({ value: reply, said: [said(reply, undefined)] });
+    if (reply.trim() !== "" && !sending) onReply({ value: reply, said: [describeDecision(reply, undefined)] });
   };
   return (
     <form
@@ -190,7 +194,7 @@ function FreeReply({
       />
       <div className={css.buttons}>
         <Button look="brass" type="submit" disabled={reply.trim() === "" || sending}>
-          {held ? "Done" : "Send answer"}
+          {together ? "Done" : "Send answer"}
         </Button>
       </div>
     </form>
@@ -199,12 +203,12 @@ function FreeReply({
 
 /** Copies a link by which a person without an account answers the question. */
 function CopyLink({ threadId, interruptId }: { threadId: string; interruptId: string }) {
-  const [made, setMade] = useState<AnswerLink>();
+  const [made, setMade] = useState<InterruptLink>();
   const [copied, setCopied] = useState(false);
   const { busy, trouble, run } = useAction("runs.create");
   const copy = () =>
     run(async () => {
-      const link = made ?? (await answerLink(threadId, interruptId));
+      const link = made ?? (await createInterruptLink(threadId, interruptId));
       setMade(link);
       const taken = await navigator.clipboard.writeText(link.url).then(
         () => true,

@@ -101,7 +101,7 @@ export function Decisions({
               <Decision
                 threadId={stream.threadId ?? undefined}
                 interrupt={interrupt}
-                place={together ? `${i + 1} of ${waiting.length}` : undefined}
+                position={together ? `${i + 1} of ${waiting.length}` : undefined}
                 reply={replies[interrupt.id]}
                 sending={sending}
                 onReply={(reply) => answer(interrupt.id, reply)}

@@ -103,7 +103,7 @@ export function Log({
                 growing={last && running}
                 editing={editing === turn.asked?.id && editing !== undefined}
                 busy={busy}
-                place={{ index: index + 1, of: turns.length }}
+                position={{ index: index + 1, of: turns.length }}
                 forks={forks}
                 checkpoints={checkpoints}
                 subagents={subagents}

@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef } from "react";
 import type { RawMessage } from "../../api/types.ts";
 import { IconButton } from "../../ui/Button.tsx";
 import { type Connected, collectLiveCalls } from "../session/stream.ts";
-import { Answer } from "./Answer.tsx";
+import { MessageText } from "./MessageText.tsx";
 import { useFollow } from "./follow.ts";
 import { resultText, readText } from "./messages.ts";
 import css from "./Panel.module.css";
@@ -53,7 +53,7 @@ export function Panel({
       ) : (
         <div className={css.body}>
           <p className={css.task}>{asked}</p>
-          <Answer text={outputText(call.output)} reasoning="" growing={false} />
+          <MessageText text={outputText(call.output)} reasoning="" growing={false} />
         </div>
       )}
     </aside>
@@ -77,14 +77,14 @@ function Work({ stream, call, agent, asked }: { stream: Connected; call: ToolCal
         {parts.map((part, i) => (
           <div key={`${part.kind}-${part.id}`}>
             {part.kind === "text" && (
-              <Answer text={part.text} reasoning={part.reasoning} growing={running && i === parts.length - 1} />
+              <MessageText text={part.text} reasoning={part.reasoning} growing={running && i === parts.length - 1} />
             )}
             {part.kind === "tools" && <Tools id={part.id} calls={part.calls} />}
             {part.kind === "failed" && <ToolLine call={part.call} />}
             {part.kind === "subagents" && <Tools id={part.id} calls={part.calls} />}
           </div>
         ))}
-        {parts.length === 0 && !running && <Answer text={outputText(call.output)} reasoning="" growing={false} />}
+        {parts.length === 0 && !running && <MessageText text={outputText(call.output)} reasoning="" growing={false} />}
         {agent.error && <p className={css.error}>{agent.error}</p>}
       </div>
     </div>

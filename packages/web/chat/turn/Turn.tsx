@@ -7,12 +7,12 @@ import { CopyButton, IconButton } from "../../ui/Button.tsx";
 import { costText, durationText, tokensText } from "../../ui/format.ts";
 import { clockTime } from "../../ui/time.ts";
 import type { Connected } from "../session/stream.ts";
-import { Answer } from "./Answer.tsx";
+import { MessageText } from "./MessageText.tsx";
 import { EditMessage } from "./EditMessage.tsx";
 import { MediaList } from "./MediaList.tsx";
 import { Thumbs } from "../../traces/feedback/Thumbs.tsx";
 import css from "./Log.module.css";
-import { type Decided, saidBy } from "./past.ts";
+import { type Decided, decidedText } from "./past.ts";
 import { type Subagent, Subagents } from "./Subagents.tsx";
 import { Tick, type TickKind } from "./Tick.tsx";
 import type { Checkpoint, Fork } from "../../api/checkpoints.ts";
@@ -42,7 +42,7 @@ export const Turn = memo(function Turn({
   growing,
   editing,
   busy,
-  place,
+  position,
   forks,
   checkpoints,
   subagents,
@@ -59,7 +59,7 @@ export const Turn = memo(function Turn({
   editing: boolean;
   /** A run is under way, or a decision waits: what is said cannot be changed now. */
   busy: boolean;
-  place: { index: number; of: number };
+  position: { index: number; of: number };
   forks: ReadonlyMap<string, Fork>;
   checkpoints: ReadonlyMap<string, Checkpoint>;
   subagents: ReadonlyMap<string, Subagent>;
@@ -85,8 +85,8 @@ export const Turn = memo(function Turn({
       className={css.turn}
       tabIndex={-1}
       data-turn={turn.id}
-      aria-posinset={place.index}
-      aria-setsize={place.of}
+      aria-posinset={position.index}
+      aria-setsize={position.of}
     >
       {asked && (
         <div className={css.row}>
@@ -170,7 +170,7 @@ export const Turn = memo(function Turn({
             </Link>
           ))}
           {/* Last, because the cost comes later. */}
-          <Facts turn={turn} checkpoints={checkpoints} runs={runs} />
+          <TurnMetrics turn={turn} checkpoints={checkpoints} runs={runs} />
         </div>
       )}
     </article>
@@ -189,7 +189,7 @@ function measureSeconds(part: Part & { kind: "subagents" }, checkpoints: Readonl
 }
 
 /** "1.24 s · 93 tokens · gpt-5 · $0.0012": from the question to the last message, by their checkpoints. */
-function Facts({
+function TurnMetrics({
   turn,
   checkpoints,
   runs,
@@ -201,13 +201,13 @@ function Facts({
   const end = checkpoints.get(turn.messageIds.at(-1) ?? "")?.at;
   const cost = useCost(runs, turn.tokens > 0, end);
   const took = (Date.parse(end ?? "") - Date.parse(checkpoints.get(turn.asked?.id ?? "")?.at ?? "")) / 1_000;
-  const facts = [
+  const metrics = [
     ...(Number.isFinite(took) && took > 0 ? [durationText(took)] : []),
     ...(turn.tokens > 0 ? [tokensText(turn.tokens)] : []),
     ...turn.models,
     ...(cost === undefined ? [] : [costText(cost)]),
   ];
-  return <span className={css.facts}>{facts.join(" · ")}</span>;
+  return <span className={css.facts}>{metrics.join(" · ")}</span>;
 }
 
 function PartView({
@@ -229,7 +229,7 @@ function PartView({
     case "text":
       return (
         <>
-          <Answer text={part.text} reasoning={part.reasoning} growing={growing} />
+          <MessageText text={part.text} reasoning={part.reasoning} growing={growing} />
           <MediaList media={part.media} />
           {part.stopped && <p className={css.stopped}>Stopped before the answer was complete.</p>}
         </>
@@ -257,7 +257,7 @@ function DecidedLine({ decided }: { decided: Decided }) {
   return (
     <p className={css.answered} data-decided={decided.refused ? "no" : "yes"}>
       {decided.refused ? <X size={14} aria-hidden /> : <Check size={14} aria-hidden />}
-      <span className="text">{saidBy(decided)}</span>
+      <span className="text">{decidedText(decided)}</span>
       {decided.at && <time dateTime={decided.at}>{clockTime(decided.at)}</time>}
     </p>
   );

@@ -9,7 +9,7 @@ export interface Action {
   allowed: DecisionKind[];
 }
 
-type Question =
+type ParsedInterrupt =
   | { kind: "actions"; actions: Action[] }
   | { kind: "text"; text: string }
   | { kind: "value"; value: unknown };
@@ -38,7 +38,7 @@ interface Review {
 }
 
 /** Reads an interrupt's value: the review shape of human-in-the-loop middleware (either casing), a text, or anything. */
-export function parseQuestion(value: unknown): Question {
+export function parseInterrupt(value: unknown): ParsedInterrupt {
   if (typeof value === "string") return { kind: "text", text: value };
   const record = (typeof value === "object" && value !== null ? value : {}) as Record<string, unknown>;
   const requests = record.action_requests ?? record.actionRequests;
@@ -64,6 +64,6 @@ function parseAction(request: Request, reviews: Review[], i: number): Action {
 
 /** How many answers an interrupt requires. */
 export function decisionsIn(value: unknown): number {
-  const question = parseQuestion(value);
-  return question.kind === "actions" ? question.actions.length : 1;
+  const parsed = parseInterrupt(value);
+  return parsed.kind === "actions" ? parsed.actions.length : 1;
 }

@@ -51,30 +51,30 @@ export function decidedBy(
   const name = run.answered?.name;
   const elsewhere = how && { elsewhere: { how, ...(name !== undefined && { name }) } };
   const calls = messages.find(({ id }) => id === run.after)?.tool_calls ?? [];
-  return answersIn(resume).map((answer, i, all) => ({
+  return resumeValuesIn(resume).map((value, i, all) => ({
     id: `${run.run}-${i}`,
     after: run.after,
     at: run.at,
     ...elsewhere,
     // A question may be about some of the calls only. Then their order does not say which.
-    ...said(answer, all.length === calls.length ? calls[i]?.name : undefined),
+    ...describeDecision(value, all.length === calls.length ? calls[i]?.name : undefined),
   }));
 }
 
 /** "You approved send_email", or "Ana approved send_email, by link". */
-export function saidBy({ words, elsewhere }: Decided): string {
+export function decidedText({ words, elsewhere }: Decided): string {
   if (!elsewhere) return `You ${words}`;
   const { how, name } = elsewhere;
   return `${name === undefined ? `${words.charAt(0).toUpperCase()}${words.slice(1)}` : `${name} ${words}`}, ${how}`;
 }
 
 /** The words for one answer to a question about `name`. */
-export function said(answer: unknown, name: string | undefined): { words: string; refused: boolean } {
-  const record = (typeof answer === "object" && answer !== null ? answer : {}) as Record<string, unknown>;
+export function describeDecision(value: unknown, name: string | undefined): { words: string; refused: boolean } {
+  const record = (typeof value === "object" && value !== null ? value : {}) as Record<string, unknown>;
   const type = typeof record.type === "string" ? record.type : "";
   const verb = VERBS[type];
   if (verb === undefined)
-    return { words: typeof answer === "string" ? `answered: ${short(answer)}` : "answered", refused: false };
+    return { words: typeof value === "string" ? `answered: ${short(value)}` : "answered", refused: false };
   const edited = record.edited_action as { name?: unknown } | undefined;
   const what = typeof edited?.name === "string" && edited.name !== "" ? edited.name : (name ?? "the action");
   const why = verb === "rejected" && typeof record.message === "string" ? `: ${short(record.message)}` : "";
@@ -84,12 +84,12 @@ export function said(answer: unknown, name: string | undefined): { words: string
 const short = (text: string) => (text.length > MOST ? `${text.slice(0, MOST)}…` : text);
 
 /** One answer, the decisions of human-in-the-loop middleware, or several answers by the id of their interrupt. */
-function answersIn(resume: unknown): unknown[] {
+function resumeValuesIn(resume: unknown): unknown[] {
   if (typeof resume !== "object" || resume === null) return [resume];
   if (Array.isArray(resume)) return resume as unknown[];
   const record = resume as Record<string, unknown>;
   if (Array.isArray(record.decisions)) return record.decisions as unknown[];
   const keys = Object.keys(record);
   const byId = keys.length > 0 && keys.every((key) => /^[0-9a-f]{32}$/.test(key));
-  return byId ? Object.values(record).flatMap(answersIn) : [resume];
+  return byId ? Object.values(record).flatMap(resumeValuesIn) : [resume];
 }

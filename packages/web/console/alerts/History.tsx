@@ -7,7 +7,7 @@ import { firstLine, quantityText } from "../../ui/format.ts";
 import { Section } from "../../resources/Fields.tsx";
 import work from "../../resources/work.module.css";
 import { type Alert, type Change, useHistory } from "./queries.ts";
-import { figureText, type Metric, stateLook } from "./labels.ts";
+import { metricText, type Metric, stateLook } from "./labels.ts";
 import { ShowMore } from "../../resources/ListPage.tsx";
 
 export function History({ alert }: { alert: Alert }) {
@@ -43,7 +43,7 @@ const DELIVERIES: Record<Change["delivery"], { state: string; word: string }> = 
 
 const makeColumns = (metric: Metric, isTold: boolean): Column<Change>[] => [
   { id: "to", name: "State", width: 100, kept: true, cell: ({ to }) => <State {...stateLook(to)} /> },
-  { id: "value", name: "Figure", width: 80, end: true, kept: true, cell: ({ value }) => figureText(metric, value) },
+  { id: "value", name: "Figure", width: 80, end: true, kept: true, cell: ({ value }) => metricText(metric, value) },
   {
     id: "delivery",
     name: "Channels",

@@ -5,7 +5,7 @@ import type { Metric, Operator } from "./labels.ts";
 
 export interface ChannelDraft {
   /** For React. */
-  place: string;
+  reactKey: string;
   type: Channel["type"];
   url: string;
   /** A name and a value in each line. */
@@ -36,7 +36,7 @@ export interface Draft {
 }
 
 export const newChannel = (): ChannelDraft => ({
-  place: crypto.randomUUID(),
+  reactKey: crypto.randomUUID(),
   type: "webhook",
   url: "",
   headers: "",

@@ -142,14 +142,14 @@ function Channels({ channels, onChange }: { channels: ChannelDraft[]; onChange: 
       )}
       {channels.map((channel, at) => (
         <Box
-          key={channel.place}
+          key={channel.reactKey}
           title={`Channel ${at + 1}`}
-          onRemove={() => onChange(channels.filter(({ place }) => place !== channel.place))}
+          onRemove={() => onChange(channels.filter(({ reactKey: place }) => place !== channel.reactKey))}
         >
           <ChannelFields
             channel={channel}
             onChange={(change) =>
-              onChange(channels.map((one) => (one.place === channel.place ? { ...one, ...change } : one)))
+              onChange(channels.map((one) => (one.reactKey === channel.reactKey ? { ...one, ...change } : one)))
             }
           />
         </Box>

@@ -23,7 +23,7 @@ export type State = "ok" | "firing" | "resolved";
 
 const SIGNS: Record<Operator, string> = { gt: ">", gte: "≥", lt: "<", lte: "≤" };
 
-const FIGURES: Record<Metric, (value: number) => string> = {
+const METRIC_TEXTS: Record<Metric, (value: number) => string> = {
   error_rate: shareText,
   latency: durationText,
   cost: costText,
@@ -32,8 +32,8 @@ const FIGURES: Record<Metric, (value: number) => string> = {
   run_count: countText,
 };
 
-export const figureText = (metric: Metric, value: number | null): string =>
-  value === null ? "no data" : FIGURES[metric](value);
+export const metricText = (metric: Metric, value: number | null): string =>
+  value === null ? "no data" : METRIC_TEXTS[metric](value);
 
 interface Condition {
   metric: Metric;
@@ -49,7 +49,7 @@ export function conditionText({ metric, percentile, feedback_key, operator, thre
     latency: `p${Number((percentile * 100).toPrecision(6))} latency`,
     feedback_score: `score of ${feedback_key ?? ""}`,
   };
-  return `${named[metric] ?? METRICS[metric].toLowerCase()} ${SIGNS[operator]} ${FIGURES[metric](threshold)}`;
+  return `${named[metric] ?? METRICS[metric].toLowerCase()} ${SIGNS[operator]} ${METRIC_TEXTS[metric](threshold)}`;
 }
 
 /** "5 min", "1 h", "1 day". */
@@ -61,7 +61,7 @@ export function windowText(minutes: number): string {
 const LOOKS: Record<State, string> = { ok: "success", firing: "error", resolved: "success" };
 
 /** How the state is shown: a paused alert and one without a figure say so, unless it fires. */
-export function standing(alert: {
+export function alertStatus(alert: {
   is_enabled: boolean;
   state: State;
   value: number | null;

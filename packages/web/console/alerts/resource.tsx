@@ -14,7 +14,7 @@ import { ChannelList } from "./ChannelList.tsx";
 import { EXAMPLES, newDraft, toBody, toDraft } from "./draft.ts";
 import { AlertForm } from "./form.tsx";
 import { History } from "./History.tsx";
-import { CHANNELS, conditionText, figureText, standing, windowText } from "./labels.ts";
+import { CHANNELS, conditionText, metricText, alertStatus, windowText } from "./labels.ts";
 import { type Alert, deleteAlert, saveAlert, useAlert, useAlerts } from "./queries.ts";
 
 const CREATE = formatCurl(
@@ -93,12 +93,12 @@ function AlertFields({ alert }: { alert: Alert }) {
   return (
     <dl className={work.facts}>
       <Field name="State">
-        <State {...standing(alert)} />
+        <State {...alertStatus(alert)} />
       </Field>
       <Field name="Since">
         <Time at={state_since} exact />
       </Field>
-      <Field name="Now">{figureText(alert.metric, alert.value)}</Field>
+      <Field name="Now">{metricText(alert.metric, alert.value)}</Field>
       <Field name="Fires at">{conditionText(alert)}</Field>
       <Field name="Window">{windowText(alert.window_minutes)}</Field>
       <Field name="Least number of runs">{min_runs}</Field>
@@ -125,7 +125,7 @@ function useColumns() {
 }
 
 const makeColumns = (projects: Project[] | undefined): Column<Alert>[] => [
-  { id: "state", name: "State", width: 116, kept: true, cell: (alert) => <State {...standing(alert)} /> },
+  { id: "state", name: "State", width: 116, kept: true, cell: (alert) => <State {...alertStatus(alert)} /> },
   {
     id: "name",
     name: "Name",
@@ -144,13 +144,13 @@ const makeColumns = (projects: Project[] | undefined): Column<Alert>[] => [
     width: 80,
     end: true,
     kept: true,
-    cell: ({ metric, value }) => figureText(metric, value),
+    cell: ({ metric, value }) => metricText(metric, value),
   },
   {
     id: "condition",
     name: "Fires at",
     width: 190,
-    fact: true,
+    detail: true,
     cell: (alert) => <span title={conditionText(alert)}>{conditionText(alert)}</span>,
   },
   { id: "since", name: "Since", width: 88, end: true, cell: ({ state_since }) => <Time at={state_since} /> },

@@ -145,7 +145,7 @@ function buildColumns(keys: Map<string, string>, search: string): Column<Entry>[
       id: "target",
       name: "Target",
       width: 104,
-      fact: true,
+      detail: true,
       grows: true,
       cell: (row) => {
         const text = targetText(row, keys);
@@ -160,7 +160,7 @@ function buildColumns(keys: Map<string, string>, search: string): Column<Entry>[
       id: "who",
       name: "Who",
       width: 140,
-      fact: true,
+      detail: true,
       cell: ({ actor }) => <span title={actor.id}>{actorText(actor, keys)}</span>,
     },
     {

@@ -25,9 +25,9 @@ function buildQuery(range: Range, action: string): Record<string, string> {
   };
 }
 
-const FIRST: Place = { offset: 0, before: undefined };
+const FIRST: AuditCursor = { offset: 0, before: undefined };
 
-interface Place {
+interface AuditCursor {
   offset: number;
   /** The list is read as it was when its first page was: an offset moves with each new entry. */
   before: string | undefined;
@@ -47,7 +47,7 @@ export function useEntries(range: Range, action: string) {
       });
       return call<Entry[]>("GET", `${PATH}?${query}`, undefined, signal);
     },
-    getNextPageParam: (last, pages): Place | undefined => {
+    getNextPageParam: (last, pages): AuditCursor | undefined => {
       const newest = pages[0]?.[0];
       if (last.length < PAGE || !newest) return undefined;
       return { offset: pages.length * PAGE, before: new Date(Date.parse(newest.at) + 1).toISOString() };

@@ -69,7 +69,7 @@ const COLUMNS: Column<Firing>[] = [
     id: "trace",
     name: "Trace",
     width: 96,
-    fact: true,
+    detail: true,
     cell: ({ state, run_id }) =>
       (state === "ended" || state === "failed") && <Link href={`/traces/${run_id}`}>Open trace</Link>,
   },
@@ -77,7 +77,7 @@ const COLUMNS: Column<Firing>[] = [
     id: "thread",
     name: "Thread",
     width: 96,
-    fact: true,
+    detail: true,
     cell: ({ state, thread_id }) => state !== "refused" && <Link href={`/chat/${thread_id}`}>Open thread</Link>,
   },
 ];

@@ -20,7 +20,7 @@ export const FIRING_STATES: Record<Firing["state"], { state: string; word: strin
 };
 
 /** Whether a cron fires: it is on, paused by a person, or has no further due time. */
-export function standing({
+export function cronStatus({
   enabled,
   next_run_date,
 }: Pick<Cron, "enabled" | "next_run_date">): "active" | "paused" | "over" {

@@ -5,7 +5,7 @@ import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import work from "../../resources/work.module.css";
 import type { FormProps } from "../../resources/NewPage.tsx";
-import type { Draft, Place } from "./draft.ts";
+import type { Draft, ThreadChoice } from "./draft.ts";
 import { nextTimes, Schedule } from "./Schedule.tsx";
 import type { Cron } from "../../../../src/automation/crons/wire.ts";
 
@@ -58,13 +58,13 @@ export function CronForm({ row, start, onSave, onCancel }: FormProps<Cron, Draft
           onChange={(event) => set({ input: event.target.value })}
         />
       </Field>
-      {(isNew || draft.place !== "thread") && (
+      {(isNew || draft.threadChoice !== "thread") && (
         <Field id={`${id}-place`} label="Thread">
           <select
             id={`${id}-place`}
             className={controls.field}
-            value={draft.place}
-            onChange={(event) => set({ place: event.target.value as Place })}
+            value={draft.threadChoice}
+            onChange={(event) => set({ threadChoice: event.target.value as ThreadChoice })}
           >
             <option value="keep">A new thread for each run, kept</option>
             <option value="delete">A new thread for each run, deleted after it</option>
@@ -72,7 +72,7 @@ export function CronForm({ row, start, onSave, onCancel }: FormProps<Cron, Draft
           </select>
         </Field>
       )}
-      {isNew && draft.place === "thread" && (
+      {isNew && draft.threadChoice === "thread" && (
         <Field id={`${id}-thread`} label="Thread ID" help="The runs continue this thread. The cron is deleted with it.">
           <input
             id={`${id}-thread`}

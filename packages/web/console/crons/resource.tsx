@@ -16,7 +16,7 @@ import { Time } from "../../ui/Time.tsx";
 import { exactTime } from "../../ui/time.ts";
 import css from "./crons.module.css";
 import { newDraft, toBody, toDraft } from "./draft.ts";
-import { FIRING_STATES, isFailure, standing } from "./firing.ts";
+import { FIRING_STATES, isFailure, cronStatus } from "./firing.ts";
 import { Firings } from "./Firings.tsx";
 import { CronForm } from "./form.tsx";
 import { changeCron, createCron, deleteCron, useCron, useCrons, useFirings } from "./queries.ts";
@@ -62,10 +62,10 @@ export default defineEditableResource(
       newDraft: ([first], params) => {
         const thread = params.get("thread") ?? "";
         const draft = newDraft(params.get("assistant") ?? first?.assistant_id ?? "");
-        return thread === "" ? draft : { ...draft, place: "thread" as const, thread };
+        return thread === "" ? draft : { ...draft, threadChoice: "thread" as const, thread };
       },
       create: async (draft) => {
-        const thread = draft.place === "thread" ? draft.thread : undefined;
+        const thread = draft.threadChoice === "thread" ? draft.thread : undefined;
         return (await createCron(thread, draft.assistant, toBody(draft))).cron_id;
       },
     },
@@ -108,10 +108,10 @@ function CronFields({ cron }: { cron: Cron }) {
   return (
     <dl className={work.facts}>
       <Field name="Status">
-        <State {...STATES[standing(cron)]} />
+        <State {...STATES[cronStatus(cron)]} />
       </Field>
       <Field name="Next">
-        {standing(cron) === "active" && cron.next_run_date !== null ? (
+        {cronStatus(cron) === "active" && cron.next_run_date !== null ? (
           <time dateTime={cron.next_run_date}>
             {fullTime(cron.next_run_date)}{" "}
             <span className={`${work.faint} ${work.together}`}>({untilText(cron.next_run_date)})</span>
@@ -181,7 +181,7 @@ function buildColumns(assistants: Assistant[], firings: Map<string, Firing[]> | 
       id: "last",
       name: "Last run",
       width: 104,
-      fact: true,
+      detail: true,
       cell: (cron) => {
         const [last] = of(cron);
         return last && <State {...FIRING_STATES[last.state]} />;
@@ -203,7 +203,7 @@ function buildColumns(assistants: Assistant[], firings: Map<string, Firing[]> | 
 
 /** When a cron fires next, or why it does not. */
 function Next({ cron }: { cron: Cron }) {
-  const how = standing(cron);
+  const how = cronStatus(cron);
   if (how !== "active" || cron.next_run_date === null) return how === "paused" ? "paused" : "ended";
   return (
     <time dateTime={cron.next_run_date} title={exactTime(cron.next_run_date)}>

@@ -40,7 +40,7 @@ const COLUMNS: Column<Dataset>[] = [
     name: "Experiments",
     width: 96,
     end: true,
-    fact: true,
+    detail: true,
     cell: ({ session_count }, isPhone) =>
       isPhone ? quantityText(session_count, "experiment") : countText(session_count),
   },
@@ -50,7 +50,7 @@ const COLUMNS: Column<Dataset>[] = [
     name: "Changed",
     width: 88,
     end: true,
-    fact: true,
+    detail: true,
     cell: ({ modified_at }) => <Time at={modified_at} />,
   },
 ];

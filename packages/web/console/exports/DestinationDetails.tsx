@@ -12,7 +12,7 @@ import { State } from "../../resources/State.tsx";
 import { Time } from "../../ui/Time.tsx";
 import { storeText } from "./columns.tsx";
 import { Credentials, EMPTY, sent } from "./CreateDestination.tsx";
-import { formatPlace } from "./duckdb.ts";
+import { formatLocation } from "./duckdb.ts";
 import { changeCredentials, checkDestination, deleteDestination } from "./queries.ts";
 import type { Destination } from "./types.ts";
 
@@ -37,7 +37,7 @@ export function DestinationDetails({ destination, onClose }: { destination: Dest
     <Modal title={display_name} onClose={onClose}>
       <Fields
         fields={{
-          Place: <span className={css.mono}>{formatPlace(destination)}</span>,
+          Place: <span className={css.mono}>{formatLocation(destination)}</span>,
           Store: storeText(destination),
           Region: destination.config.region,
           Credentials:

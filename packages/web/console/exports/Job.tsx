@@ -15,7 +15,7 @@ import { projectName } from "./columns.tsx";
 import { Days } from "./Days.tsx";
 import { Totals } from "./Totals.tsx";
 import { everyText, jobStatus, windowText } from "./days.ts";
-import { buildDuckdb, formatPlace } from "./duckdb.ts";
+import { buildDuckdb, formatLocation } from "./duckdb.ts";
 import own from "./exports.module.css";
 import { cancelJob, useDestinations, useJob, useRuns } from "./queries.ts";
 import { type Destination, isOpen, type Job } from "./types.ts";
@@ -105,7 +105,7 @@ function Body({ job, nameProject }: { job: Job; nameProject: (projectId: string)
           fields={{
             Status: schedule && <State {...jobStatus(job)} />,
             Destination: destination
-              ? `${destination.display_name}, ${formatPlace(destination)}`
+              ? `${destination.display_name}, ${formatLocation(destination)}`
               : destinations.data
                 ? "deleted"
                 : "",

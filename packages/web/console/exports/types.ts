@@ -1,11 +1,21 @@
 /** The shapes of exports, as the API has them. */
 import type { Export, ExportRun } from "../../../../src/exports/wire.ts";
 
-/** Without `session_id`: of all experiments. Without `end_time`, and with `interval_hours`: a schedule. */
-export type Job = Export & { created_at: string };
+type Unread = "tenant_id" | "all_experiments" | "format" | "format_version" | "created_at" | "updated_at";
 
-/** `late`: it has what came late for a day of an earlier export. `errors`: what went wrong, by attempt. */
-export type Run = ExportRun & { updated_at: string };
+/** Without `session_id`: of all experiments. Without `end_time`, and with `interval_hours`: a schedule. */
+export type Job = Omit<Export, Unread> & { created_at: string };
+
+type Result = NonNullable<ExportRun["metadata"]["result"]>;
+
+/** `late`: it has what came late for a day of an earlier export. `errors`: why attempts failed, by attempt. */
+export type Run = Omit<ExportRun, "created_at" | "updated_at" | "metadata"> & {
+  updated_at: string;
+  metadata: {
+    prefix: string;
+    result: Pick<Result, "rows_written" | "bytes_written" | "exported_files"> | null;
+  };
+};
 
 export type Status = Export["status"];
 

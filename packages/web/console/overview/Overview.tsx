@@ -17,7 +17,7 @@ import { Exports, Failed, Running, Waiting } from "./Lists.tsx";
 import controls from "../../ui/controls.module.css";
 import css from "./overview.module.css";
 import { Plot, type Line } from "./Plot.tsx";
-import { type Bucket, type Figures, type Series, useLive, usePrevious, useSeries } from "./queries.ts";
+import { type Bucket, type RunMetrics, type Series, useLive, usePrevious, useSeries } from "./queries.ts";
 
 export default function Overview() {
   const [range, choose] = useRange();
@@ -181,8 +181,8 @@ const usable = (before: Series | undefined) => (before && before.total.run_count
 const moveBuckets = (before: Bucket[], times: number[]): (Bucket | undefined)[] =>
   times.map((_, i) => before[before.length - times.length + i]);
 
-function Totals({ total, before }: { total: Figures; before: Figures | undefined }) {
-  const facts: { name: string; value: string; more?: string; of: (figures: Figures) => number | null }[] = [
+function Totals({ total, before }: { total: RunMetrics; before: RunMetrics | undefined }) {
+  const facts: { name: string; value: string; more?: string; of: (metrics: RunMetrics) => number | null }[] = [
     {
       name: "Runs",
       value: countText(total.run_count),

@@ -9,7 +9,7 @@ import { useProjects } from "../../api/queries.ts";
 import type { TraceRow } from "../../traces/types.ts";
 import type { Range } from "../../resources/range.ts";
 
-export interface Figures {
+export interface RunMetrics {
   run_count: number;
   error_count: number;
   pending_count: number;
@@ -19,13 +19,13 @@ export interface Figures {
   latency_p99: number | null;
 }
 
-export interface Bucket extends Figures {
+export interface Bucket extends RunMetrics {
   start_time: string;
 }
 
 export interface Series {
   complete: boolean;
-  total: Figures;
+  total: RunMetrics;
   buckets: Bucket[];
 }
 
@@ -180,7 +180,7 @@ export function useExports() {
 }
 
 /** Milliseconds between two readings of the figures, which cost more than the lists. */
-const FIGURES = 10_000;
+const METRICS = 10_000;
 
 /** Reads the lists again when threads change, and the figures at most every ten seconds, the last change included. */
 export function useLive(): void {
@@ -203,7 +203,7 @@ export function useLive(): void {
           void readAgain(["overview", "series"]);
           void readAgain(["overview", "failed"]);
         },
-        Math.max(0, last.current + FIGURES - Date.now()),
+        Math.max(0, last.current + METRICS - Date.now()),
       );
     }, []),
   );

@@ -28,7 +28,7 @@ export function Answer({ result, number, onContinue }: { result: Result; number:
         <span role="status">
           <State state={dot} word={word} />
         </span>
-        <Figures result={result} />
+        <Metrics result={result} />
       </p>
       {reasoning !== "" && <Payload label={`Reasoning of column ${number}`} text={reasoning} />}
       {text !== "" && (
@@ -61,7 +61,7 @@ export function Answer({ result, number, onContinue }: { result: Result; number:
   );
 }
 
-function Figures({ result: { tokens, cost, seconds, firstSeconds } }: { result: Result }) {
+function Metrics({ result: { tokens, cost, seconds, firstSeconds } }: { result: Result }) {
   return (
     <>
       {seconds !== undefined && <span>{durationText(seconds)}</span>}

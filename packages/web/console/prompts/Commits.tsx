@@ -67,7 +67,7 @@ function buildColumns(tags: Tag[], onChoose: (hash: string) => void): Column<Com
         </button>
       ),
     },
-    { id: "about", name: "Description", width: 120, grows: true, fact: true, cell: ({ description }) => description },
+    { id: "about", name: "Description", width: 120, grows: true, detail: true, cell: ({ description }) => description },
     {
       id: "tags",
       name: "Tags",
@@ -80,7 +80,7 @@ function buildColumns(tags: Tag[], onChoose: (hash: string) => void): Column<Com
       name: "Committed",
       width: 88,
       end: true,
-      fact: true,
+      detail: true,
       cell: ({ created_at }) => <Time at={created_at} />,
     },
   ];

@@ -40,12 +40,12 @@ const COLUMNS: Column<PromptRow>[] = [
     ),
   },
   { id: "about", name: "Description", width: 140, grows: true, cell: ({ description }) => description },
-  { id: "labels", name: "Labels", width: 120, fact: true, cell: ({ tags }) => tags.join(", ") },
+  { id: "labels", name: "Labels", width: 120, detail: true, cell: ({ tags }) => tags.join(", ") },
   {
     id: "archived",
     name: "Status",
     width: 72,
-    fact: true,
+    detail: true,
     cell: ({ is_archived }) => is_archived && <span className={work.faint}>archived</span>,
   },
   { id: "likes", name: "Likes", width: 56, end: true, cell: ({ num_likes }) => countText(num_likes) },
@@ -54,7 +54,7 @@ const COLUMNS: Column<PromptRow>[] = [
     name: "Commits",
     width: 72,
     end: true,
-    fact: true,
+    detail: true,
     cell: ({ num_commits }, isPhone) => (isPhone ? quantityText(num_commits, "commit") : countText(num_commits)),
   },
   {

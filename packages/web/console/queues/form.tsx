@@ -12,7 +12,7 @@ import { buildConfig, type Kind, KIND_WORDS, KINDS } from "./rubric.ts";
 
 interface DraftItem {
   /** For React. */
-  place: string;
+  reactKey: string;
   key: string;
   description: string;
   kind: Kind;
@@ -22,7 +22,7 @@ interface DraftItem {
 }
 
 const newItem = (): DraftItem => ({
-  place: crypto.randomUUID(),
+  reactKey: crypto.randomUUID(),
   key: "",
   description: "",
   kind: "good-bad",
@@ -66,8 +66,8 @@ export function QueueForm({
     value: draft[name],
     onChange: (event: { target: { value: string } }) => setDraft({ ...draft, [name]: event.target.value }),
   });
-  const change = (place: string, fields: Partial<DraftItem>) =>
-    setItems(items.map((item) => (item.place === place ? { ...item, ...fields } : item)));
+  const change = (reactKey: string, fields: Partial<DraftItem>) =>
+    setItems(items.map((item) => (item.reactKey === reactKey ? { ...item, ...fields } : item)));
   const save = async () => {
     const named = items.filter(({ key }) => key.trim() !== "");
     if (draft.name.trim() === "") throw new Error("Write a name.");
@@ -115,17 +115,17 @@ export function QueueForm({
         <fieldset className={css.rubric}>
           <legend>Rubric</legend>
           {items.map((item) => (
-            <div key={item.place} className={css.item}>
+            <div key={item.reactKey} className={css.item}>
               <Input
                 label="Key"
                 maxLength={180}
                 value={item.key}
-                onChange={(event) => change(item.place, { key: event.target.value, known: false })}
+                onChange={(event) => change(item.reactKey, { key: event.target.value, known: false })}
               />
               <Input
                 label="Question"
                 value={item.description}
-                onChange={(event) => change(item.place, { description: event.target.value })}
+                onChange={(event) => change(item.reactKey, { description: event.target.value })}
               />
               {item.known ? (
                 <span className={work.note}>The key has its scores.</span>
@@ -133,7 +133,7 @@ export function QueueForm({
                 <Select
                   label="Scores"
                   value={item.kind}
-                  onChange={(event) => change(item.place, { kind: event.target.value as Kind })}
+                  onChange={(event) => change(item.reactKey, { kind: event.target.value as Kind })}
                 >
                   {KINDS.map((kind) => (
                     <option key={kind} value={kind}>
@@ -144,7 +144,7 @@ export function QueueForm({
               )}
               <IconButton
                 label={`Remove ${item.key}`}
-                onClick={() => setItems(items.filter(({ place }) => place !== item.place))}
+                onClick={() => setItems(items.filter(({ reactKey }) => reactKey !== item.reactKey))}
               >
                 <X size={16} aria-hidden />
               </IconButton>
@@ -153,7 +153,7 @@ export function QueueForm({
                   label="Names of the choices"
                   help="Separated by commas. The first has the score 0."
                   value={item.labels}
-                  onChange={(event) => change(item.place, { labels: event.target.value })}
+                  onChange={(event) => change(item.reactKey, { labels: event.target.value })}
                 />
               )}
             </div>

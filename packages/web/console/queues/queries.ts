@@ -145,7 +145,7 @@ function review({ queue_run_id }: QueuedRun, status: Status, more: object = {}):
 }
 
 /** What a reviewer says for one key of the rubric. */
-interface Said {
+interface ReviewInput {
   key: string;
   score: number | null;
   value: string | null;
@@ -153,7 +153,7 @@ interface Said {
 }
 
 /** Stores the caller's feedback on a run, and completes their review of it. */
-export async function complete(run: QueuedRun, reviewer: string, said: Said[]): Promise<void> {
+export async function complete(run: QueuedRun, reviewer: string, said: ReviewInput[]): Promise<void> {
   const query = new URLSearchParams({ run: run.id, source: "app", user: reviewer, limit: String(PAGE) });
   const before = await call<Feedback[]>("GET", `/api/v1/feedback?${query}`);
   for (const { key, ...rest } of said) {

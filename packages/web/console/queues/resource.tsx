@@ -35,7 +35,7 @@ const COLUMNS: Column<QueueRow>[] = [
     name: "Reviewers",
     width: 88,
     end: true,
-    fact: true,
+    detail: true,
     cell: ({ num_reviewers_per_item }, isPhone) =>
       isPhone ? quantityText(num_reviewers_per_item ?? 1, "reviewer") : (num_reviewers_per_item ?? 1),
   },
@@ -45,7 +45,7 @@ const COLUMNS: Column<QueueRow>[] = [
     name: "Created",
     width: 88,
     end: true,
-    fact: true,
+    detail: true,
     cell: ({ created_at }) => <Time at={created_at} />,
   },
 ];

@@ -6,7 +6,7 @@ import { isExtending } from "./labels.ts";
 
 export interface HookDraft {
   /** For React. */
-  place: string;
+  reactKey: string;
   url: string;
   /** A name and a value in each line. */
   headers: string;
@@ -31,7 +31,7 @@ export interface Draft {
   webhooks: HookDraft[];
 }
 
-export const newHook = (): HookDraft => ({ place: crypto.randomUUID(), url: "", headers: "" });
+export const newHook = (): HookDraft => ({ reactKey: crypto.randomUUID(), url: "", headers: "" });
 
 const EMPTY: Omit<Draft, "project"> = {
   name: "",

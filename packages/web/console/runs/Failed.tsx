@@ -70,10 +70,10 @@ const COLUMNS: Column<FailedRun>[] = [
     id: "took",
     name: "Took",
     width: 88,
-    fact: true,
+    detail: true,
     end: true,
     cell: ({ start_time, end_time }) =>
       end_time && durationText((Date.parse(end_time) - Date.parse(start_time)) / 1000),
   },
-  { id: "ended", name: "Ended", width: 88, end: true, fact: true, cell: ({ end_time }) => <Time at={end_time} /> },
+  { id: "ended", name: "Ended", width: 88, end: true, detail: true, cell: ({ end_time }) => <Time at={end_time} /> },
 ];

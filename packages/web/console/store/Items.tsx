@@ -6,7 +6,7 @@ import { Empty, Loaded } from "../../resources/states.tsx";
 import { type Column, Table } from "../../ui/Table.tsx";
 import { Time } from "../../ui/Time.tsx";
 import work from "../../resources/work.module.css";
-import { formatAddress, listChildren, type Place, previewValue, same } from "./path.ts";
+import { formatAddress, listChildren, type StoreLocation, previewValue, same } from "./path.ts";
 import { type Item, useItems, useLevel } from "./queries.ts";
 import css from "./store.module.css";
 import { ShowMore } from "../../resources/ListPage.tsx";
@@ -26,7 +26,7 @@ export function Items({
   place: { namespace, key, of, query },
   onOpen,
 }: {
-  place: Place;
+  place: StoreLocation;
   onOpen: (item: Pick<Item, "namespace" | "key">) => void;
 }) {
   const frame = useFrame();
@@ -96,7 +96,7 @@ function buildColumns(namespace: string[], query: string, rows: Item[]): Column<
     id: "namespace",
     name: "Namespace",
     width: 168,
-    fact: true,
+    detail: true,
     cell: ({ namespace: own }) => {
       const rest = own.slice(namespace.length).join(" / ");
       return <span title={rest}>{rest}</span>;
@@ -128,7 +128,7 @@ function buildColumns(namespace: string[], query: string, rows: Item[]): Column<
       name: "Changed",
       width: 88,
       end: true,
-      fact: true,
+      detail: true,
       cell: ({ updated_at }) => <Time at={updated_at} />,
     },
   ];

@@ -133,7 +133,7 @@ function buildColumns(
       id: "updated",
       name: "Changed",
       width: 88,
-      fact: true,
+      detail: true,
       end: true,
       cell: (row) => <Time at={row.updated_at} />,
     },
@@ -154,7 +154,7 @@ function buildColumns(
       name: "Latency p50",
       width: 96,
       end: true,
-      fact: true,
+      detail: true,
       cell: ({ thread_id }) => {
         const latency = spent?.get(thread_id)?.latency;
         return typeof latency === "number" && durationText(latency);
@@ -165,7 +165,7 @@ function buildColumns(
       name: "Cost",
       width: 80,
       end: true,
-      fact: true,
+      detail: true,
       cell: ({ thread_id }) => {
         const cost = spent?.get(thread_id)?.cost ?? 0;
         return cost > 0 && costText(cost);

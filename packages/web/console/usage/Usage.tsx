@@ -97,7 +97,7 @@ const MODELS: Column<Group>[] = [
     name: "Calls",
     width: 80,
     end: true,
-    fact: true,
+    detail: true,
     cell: ({ run_count }, isPhone) => (isPhone ? quantityText(run_count, "call") : countText(run_count)),
   },
   {
@@ -105,7 +105,7 @@ const MODELS: Column<Group>[] = [
     name: "Tokens in",
     width: 96,
     end: true,
-    fact: true,
+    detail: true,
     cell: ({ prompt_tokens }, isPhone) => countText(prompt_tokens) + (isPhone ? " in" : ""),
   },
   {
@@ -113,7 +113,7 @@ const MODELS: Column<Group>[] = [
     name: "Tokens out",
     width: 96,
     end: true,
-    fact: true,
+    detail: true,
     cell: ({ completion_tokens }, isPhone) => countText(completion_tokens) + (isPhone ? " out" : ""),
   },
   { id: "cost", name: "Cost", width: 96, kept: true, end: true, cell: (row) => costText(row.total_cost) },
@@ -193,7 +193,7 @@ const COSTS: Column<Bucket>[] = [
     name: "Traces",
     width: 80,
     end: true,
-    fact: true,
+    detail: true,
     cell: ({ run_count }, isPhone) => (isPhone ? quantityText(run_count, "trace") : countText(run_count)),
   },
   { id: "tokens", name: "Tokens", width: 96, kept: true, end: true, cell: (row) => countText(row.total_tokens) },
@@ -207,7 +207,7 @@ export function Stored({ held }: { held: Held }) {
   const [table, setTable] = useState(false);
   const { traces, threads, assistants, store_items, start_date, end_date } = held;
   const days = byDay(start_date, end_date, traces.days);
-  const facts: [string, string][] = [
+  const fields: [string, string][] = [
     ["Trace runs", countText(traces.runs)],
     ["Trace storage", bytesText(traces.bytes)],
     ["Threads", countText(Object.values(threads).reduce((sum, n) => sum + n, 0))],
@@ -218,7 +218,7 @@ export function Stored({ held }: { held: Held }) {
   return (
     <>
       <dl className={overview.totals}>
-        {facts.map(([name, value]) => (
+        {fields.map(([name, value]) => (
           <div key={name}>
             <dt>{name}</dt>
             <dd>{value}</dd>

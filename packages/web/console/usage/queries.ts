@@ -2,7 +2,7 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { call } from "../../api/http.ts";
 import type { Range } from "../../resources/range.ts";
-import type { Figures, Series } from "../overview/queries.ts";
+import type { RunMetrics, Series } from "../overview/queries.ts";
 import { type Day, findDays, forecastMonth } from "./metrics.ts";
 
 export interface Usage {
@@ -15,7 +15,7 @@ export interface Usage {
 }
 
 /** Figures of runs with the same model. An empty key: runs that name none. */
-export interface Group extends Figures {
+export interface Group extends RunMetrics {
   key: string;
   prompt_tokens: number;
   completion_tokens: number;

@@ -1,6 +1,6 @@
 /** What changed from one value to another: a checkpoint's state to the one before, or a version to another. */
 import { useMemo, useState } from "react";
-import type { Said } from "../../traces/trace/messages.ts";
+import type { ReadMessage } from "../../traces/trace/messages.ts";
 import { Messages } from "../../traces/trace/Value.tsx";
 import { Button } from "../../ui/Button.tsx";
 import { countText } from "../../ui/format.ts";
@@ -84,7 +84,7 @@ const FromTo = ({ before, now }: { before: string; now: string }) => (
   </>
 );
 
-function ChangedMessage({ before, now }: { before: Said; now: Said }) {
+function ChangedMessage({ before, now }: { before: ReadMessage; now: ReadMessage }) {
   const calls = Array.from({ length: Math.max(before.calls.length, now.calls.length) }, (_, i) => [
     formatCall(before.calls[i]),
     formatCall(now.calls[i]),
@@ -102,7 +102,7 @@ function ChangedMessage({ before, now }: { before: Said; now: Said }) {
   );
 }
 
-const formatCall = (call: Said["calls"][number] | undefined): string =>
+const formatCall = (call: ReadMessage["calls"][number] | undefined): string =>
   call === undefined ? "" : `Calls ${call.name} ${call.args}`;
 
 const formatValue = (value: unknown): string =>

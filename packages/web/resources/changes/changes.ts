@@ -1,5 +1,5 @@
 /** What differs between two values, by path: a message or a leaf each. */
-import { readMessage, type Said } from "../../traces/trace/messages.ts";
+import { readMessage, type ReadMessage } from "../../traces/trace/messages.ts";
 
 export type Change = { path: string } & (
   | { kind: "added" | "removed"; value: unknown }
@@ -11,7 +11,7 @@ type Raw = Record<string, unknown>;
 const isRaw = (value: unknown): value is Raw => typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** A message of a state. A pair of texts is none here: it may be any list. */
-export const readSaid = (value: unknown): Said | undefined => (isRaw(value) ? readMessage(value) : undefined);
+export const readSaid = (value: unknown): ReadMessage | undefined => (isRaw(value) ? readMessage(value) : undefined);
 
 const isEqual = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
 

@@ -12,11 +12,11 @@ import {
   addRuns,
   type Collected,
   createExample,
-  type Place,
-  PLACE_NEEDS,
-  type PlaceKind,
-  usePlaces,
-  createPlace,
+  type Target,
+  TARGET_PERMISSIONS,
+  type TargetKind,
+  useTargets,
+  createTarget,
 } from "./queries.ts";
 import { countText } from "../../ui/format.ts";
 import { Button } from "../../ui/Button.tsx";
@@ -30,7 +30,7 @@ interface Content {
 }
 
 interface Props {
-  kind: PlaceKind;
+  kind: TargetKind;
   runs: Collected[];
   /** Of a single run: its example can be edited before it is added. */
   content?: Content;
@@ -41,21 +41,21 @@ interface Props {
 const MOST = 100_000;
 
 export function AddRuns(props: Props) {
-  const places = usePlaces(props.kind);
+  const targets = useTargets(props.kind);
   const title = `Add to ${props.kind}`;
-  if (places.data) return <Adding {...props} title={title} places={places.data} />;
+  if (targets.data) return <Adding {...props} title={title} targets={targets.data} />;
   return (
     <Modal title={title} onClose={props.onClose}>
-      <Loaded query={places} what={`${props.kind}s`} rows={3}>
+      <Loaded query={targets} what={`${props.kind}s`} rows={3}>
         {() => null}
       </Loaded>
     </Modal>
   );
 }
 
-function Adding({ kind, runs, content, onClose, title, places }: Props & { title: string; places: Place[] }) {
+function Adding({ kind, runs, content, onClose, title, targets }: Props & { title: string; targets: Target[] }) {
   const id = useId();
-  const [choice, setChoice] = useState(() => firstChoice(kind, places));
+  const [choice, setChoice] = useState(() => firstChoice(kind, targets));
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
   const [split, setSplit] = useState("");
   const [draft, setDraft] = useState(() => (kind === "dataset" && content ? createDraft(content) : undefined));
@@ -67,16 +67,16 @@ function Adding({ kind, runs, content, onClose, title, places }: Props & { title
   return (
     <ModalForm
       title={title}
-      needs={PLACE_NEEDS[kind]}
+      needs={TARGET_PERMISSIONS[kind]}
       submit={chosen.length === 1 ? "Add run" : `Add ${countText(chosen.length)} runs`}
       disabled={chosen.length === 0 || !isChosen(choice) || fault !== undefined}
       onSubmit={async () => {
-        const place = await ensurePlace(kind, choice);
-        setChoice({ id: place, name: "" });
+        const target = await ensureTarget(kind, choice);
+        setChoice({ id: target, name: "" });
         const named = split.trim() === "" ? undefined : split.trim();
-        if (!draft || !only || !inputs.value) return addRuns(kind, place, chosen, named);
+        if (!draft || !only || !inputs.value) return addRuns(kind, target, chosen, named);
         const expected = draft.asText ? answering(draft.answer) : outputs.value;
-        await createExample(place, {
+        await createExample(target, {
           inputs: inputs.value,
           source_run_id: only.id,
           ...(expected && { outputs: expected }),
@@ -85,7 +85,7 @@ function Adding({ kind, runs, content, onClose, title, places }: Props & { title
       }}
       onClose={onClose}
     >
-      <PlaceSelect kind={kind} places={places} choice={choice} onChoice={setChoice} />
+      <TargetSelect kind={kind} targets={targets} choice={choice} onChoice={setChoice} />
       {runs.length > 1 && <ChooseRuns runs={runs} left={left} onLeft={setLeft} />}
       {draft && (
         <>
@@ -202,33 +202,33 @@ export interface Choice {
 }
 
 const NEW = "new";
-const WORDS: Record<PlaceKind, string> = { dataset: "Dataset", queue: "Queue" };
-const storageKey = (kind: PlaceKind) => `weir.collect.${kind}`;
+const WORDS: Record<TargetKind, string> = { dataset: "Dataset", queue: "Queue" };
+const storageKey = (kind: TargetKind) => `weir.collect.${kind}`;
 
 /** The one that was added to last, else the newest. */
-export function firstChoice(kind: PlaceKind, places: Place[]): Choice {
+export function firstChoice(kind: TargetKind, targets: Target[]): Choice {
   const last = localStorage.getItem(storageKey(kind));
-  const id = places.find((place) => place.id === last)?.id ?? places[0]?.id ?? NEW;
+  const id = targets.find((target) => target.id === last)?.id ?? targets[0]?.id ?? NEW;
   return { id, name: "" };
 }
 
 export const isChosen = ({ id, name }: Choice) => id !== NEW || name.trim() !== "";
 
 /** The id of the choice. A new one is created first. */
-export async function ensurePlace(kind: PlaceKind, { id, name }: Choice): Promise<string> {
-  const place = id === NEW ? (await createPlace(kind, name.trim())).id : id;
-  localStorage.setItem(storageKey(kind), place);
-  return place;
+export async function ensureTarget(kind: TargetKind, { id, name }: Choice): Promise<string> {
+  const target = id === NEW ? (await createTarget(kind, name.trim())).id : id;
+  localStorage.setItem(storageKey(kind), target);
+  return target;
 }
 
-export function PlaceSelect({
+export function TargetSelect({
   kind,
-  places,
+  targets,
   choice,
   onChoice,
 }: {
-  kind: PlaceKind;
-  places: Place[];
+  kind: TargetKind;
+  targets: Target[];
   choice: Choice;
   onChoice: (choice: Choice) => void;
 }) {
@@ -245,9 +245,9 @@ export function PlaceSelect({
           value={choice.id}
           onChange={(event) => onChoice({ ...choice, id: event.target.value })}
         >
-          {places.map((place) => (
-            <option key={place.id} value={place.id}>
-              {place.name}
+          {targets.map((target) => (
+            <option key={target.id} value={target.id}>
+              {target.name}
             </option>
           ))}
           <option value={NEW}>New {kind}</option>

@@ -3,7 +3,7 @@ import { FolderPlus } from "lucide-react";
 import { lazy, Suspense, useState } from "react";
 import controls from "../../ui/controls.module.css";
 import { usePressed } from "../../ui/on-demand.ts";
-import type { Collected, PlaceKind } from "./queries.ts";
+import type { Collected, TargetKind } from "./queries.ts";
 
 const AddRuns = lazy(async () => ({ default: (await import("./AddRuns.tsx")).AddRuns }));
 const loadMenu = async () => (await import("./AddToMenu.tsx")).default;
@@ -17,7 +17,7 @@ export function AddTo({
   content?: { inputs: unknown; outputs: unknown } | undefined;
   look?: "plain" | "quiet";
 }) {
-  const [kind, setKind] = useState<PlaceKind>();
+  const [kind, setKind] = useState<TargetKind>();
   const { Opened, button } = usePressed(loadMenu);
   const trigger = (
     <button {...button} className={`${controls.button} ${controls[look]}`} disabled={runs.length === 0}>

@@ -3,21 +3,21 @@ import { DropdownMenu } from "radix-ui";
 import type { ReactNode } from "react";
 import { useRefusal } from "../../api/me.ts";
 import menu from "../../ui/menu.module.css";
-import { PLACE_NEEDS, type PlaceKind } from "./queries.ts";
+import { TARGET_PERMISSIONS, type TargetKind } from "./queries.ts";
 
-const ITEMS: [kind: PlaceKind, words: string][] = [
+const ITEMS: [kind: TargetKind, words: string][] = [
   ["dataset", "Add to dataset"],
   ["queue", "Add to queue"],
 ];
 
-export default function AddToMenu({ trigger, onKind }: { trigger: ReactNode; onKind: (kind: PlaceKind) => void }) {
+export default function AddToMenu({ trigger, onKind }: { trigger: ReactNode; onKind: (kind: TargetKind) => void }) {
   return (
     <DropdownMenu.Root modal={false} defaultOpen>
       <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
       <DropdownMenu.Portal>
         <DropdownMenu.Content className={menu.menu} align="end" collisionPadding={8}>
           {ITEMS.map(([kind, words]) => (
-            <Place key={kind} kind={kind} words={words} onKind={onKind} />
+            <TargetItems key={kind} kind={kind} words={words} onKind={onKind} />
           ))}
         </DropdownMenu.Content>
       </DropdownMenu.Portal>
@@ -25,8 +25,8 @@ export default function AddToMenu({ trigger, onKind }: { trigger: ReactNode; onK
   );
 }
 
-function Place({ kind, words, onKind }: { kind: PlaceKind; words: string; onKind: (kind: PlaceKind) => void }) {
-  const refusal = useRefusal(PLACE_NEEDS[kind]);
+function TargetItems({ kind, words, onKind }: { kind: TargetKind; words: string; onKind: (kind: TargetKind) => void }) {
+  const refusal = useRefusal(TARGET_PERMISSIONS[kind]);
   return (
     <DropdownMenu.Item
       className={menu.item}

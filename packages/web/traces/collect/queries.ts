@@ -16,32 +16,32 @@ export interface Collected {
   preview?: string | null;
 }
 
-export interface Place {
+export interface Target {
   id: string;
   name: string;
 }
 
-export type PlaceKind = "dataset" | "queue";
+export type TargetKind = "dataset" | "queue";
 
 /** What the server requires for adding to a place, and for a new one. */
-export const PLACE_NEEDS = { dataset: "datasets.write", queue: "queues.write" } as const satisfies Record<
-  PlaceKind,
+export const TARGET_PERMISSIONS = { dataset: "datasets.write", queue: "queues.write" } as const satisfies Record<
+  TargetKind,
   Permission
 >;
 
-const PATHS: Record<PlaceKind, string> = { dataset: "/api/v1/datasets", queue: "/api/v1/annotation-queues" };
+const PATHS: Record<TargetKind, string> = { dataset: "/api/v1/datasets", queue: "/api/v1/annotation-queues" };
 
 /** The datasets or the queues, the newest first. */
-export function usePlaces(kind: PlaceKind, enabled = true) {
+export function useTargets(kind: TargetKind, enabled = true) {
   return useQuery({
     queryKey: [`${kind}s`, "places"],
     enabled,
-    queryFn: ({ signal }) => call<Place[]>("GET", `${PATHS[kind]}?limit=100`, undefined, signal),
+    queryFn: ({ signal }) => call<Target[]>("GET", `${PATHS[kind]}?limit=100`, undefined, signal),
   });
 }
 
-export async function createPlace(kind: PlaceKind, name: string): Promise<Place> {
-  const made = await call<Place>("POST", PATHS[kind], { name });
+export async function createTarget(kind: TargetKind, name: string): Promise<Target> {
+  const made = await call<Target>("POST", PATHS[kind], { name });
   await queryClient.invalidateQueries({ queryKey: [`${kind}s`] });
   return made;
 }
@@ -59,14 +59,14 @@ export async function createExample(dataset: string, example: NewExample): Promi
 }
 
 /** The most examples of a request that take over from runs, and the most runs of one that fills a queue. */
-const AT_ONCE: Record<PlaceKind, number> = { dataset: 100, queue: 1_000 };
+const AT_ONCE: Record<TargetKind, number> = { dataset: 100, queue: 1_000 };
 
 /** Adds runs with what they were given and what they gave. */
-export async function addRuns(kind: PlaceKind, place: string, runs: Collected[], split?: string): Promise<void> {
+export async function addRuns(kind: TargetKind, target: string, runs: Collected[], split?: string): Promise<void> {
   for (let at = 0; at < runs.length; at += AT_ONCE[kind]) {
     const some = runs.slice(at, at + AT_ONCE[kind]);
-    if (kind === "dataset") await call("POST", "/api/v1/examples/bulk", some.map(takenOver(place, split)));
-    else await call("POST", `${PATHS.queue}/${place}/runs`, some.map(queued));
+    if (kind === "dataset") await call("POST", "/api/v1/examples/bulk", some.map(takenOver(target, split)));
+    else await call("POST", `${PATHS.queue}/${target}/runs`, some.map(queued));
   }
   await queryClient.invalidateQueries({ queryKey: [`${kind}s`] });
 }

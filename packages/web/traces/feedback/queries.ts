@@ -40,7 +40,7 @@ export interface Scored {
 export type Feedback = StoredFeedback & { run_id: string };
 
 /** What a person says about a run. */
-interface Said {
+interface FeedbackInput {
   key: string;
   score: number | null;
   comment: string | null;
@@ -86,13 +86,22 @@ export function useKeys() {
 const reload = () => queryClient.invalidateQueries({ queryKey: ["feedback"] });
 
 /** Gives feedback on a run, or changes what the caller gave before. */
-export async function give(run: Scored, user: string | undefined, said: Said, before?: Feedback | null): Promise<void> {
+export async function give(
+  run: Scored,
+  user: string | undefined,
+  said: FeedbackInput,
+  before?: Feedback | null,
+): Promise<void> {
   if (before) await call("PATCH", `/api/v1/feedback/${before.id}`, { score: said.score, comment: said.comment });
   else await create(run, user, said);
   await reload();
 }
 
-async function create({ id, project, start_time }: Scored, user: string | undefined, said: Said): Promise<void> {
+async function create(
+  { id, project, start_time }: Scored,
+  user: string | undefined,
+  said: FeedbackInput,
+): Promise<void> {
   const body = {
     ...said,
     // The same feedback when it is sent again.

@@ -70,7 +70,7 @@ const COLUMNS: Column<TraceRow>[] = [
     id: "start",
     name: "Start",
     width: 120,
-    fact: true,
+    detail: true,
     end: true,
     sort: true,
     cell: ({ start_time }) => (
@@ -83,7 +83,7 @@ const COLUMNS: Column<TraceRow>[] = [
     id: "latency",
     name: "Latency",
     width: 96,
-    fact: true,
+    detail: true,
     end: true,
     sort: true,
     cell: ({ start_time, end_time }) => {
@@ -103,7 +103,7 @@ const COLUMNS: Column<TraceRow>[] = [
     id: "cost",
     name: "Cost",
     width: 80,
-    fact: true,
+    detail: true,
     end: true,
     sort: true,
     cell: ({ total_cost }) => total_cost !== null && Number(total_cost) > 0 && costText(total_cost),

@@ -6,15 +6,15 @@ import { withoutFacet } from "./facets.ts";
 import { selectRuns } from "../requests.ts";
 import type { TraceRow, Wanted } from "../types.ts";
 
-interface Figures {
+interface TraceMetrics {
   run_count: number;
   error_count: number;
   pending_count: number;
 }
 
 export interface Course {
-  total: Figures;
-  buckets: (Figures & { start_time: string })[];
+  total: TraceMetrics;
+  buckets: (TraceMetrics & { start_time: string })[];
   /** The names of the runs; undefined where they were not counted. */
   groups?: Value[] | undefined;
 }
@@ -25,11 +25,11 @@ export interface Value {
   count: number;
 }
 
-interface Answer extends Omit<Course, "groups"> {
-  groups: ({ key: string } & Figures)[] | null;
+interface MetricsResponse extends Omit<Course, "groups"> {
+  groups: ({ key: string } & TraceMetrics)[] | null;
 }
 
-const valuesIn = ({ groups }: Answer): Value[] =>
+const valuesIn = ({ groups }: MetricsResponse): Value[] =>
   (groups ?? []).flatMap(({ key, run_count }) => (key === "" || key === "null" ? [] : [{ key, count: run_count }]));
 
 /** The most values of a facet. */
@@ -51,7 +51,7 @@ export function useCourse(
     enabled: enabled && wanted.project !== undefined,
     queryFn: async ({ signal }): Promise<Course> => {
       const query = { ...selectRuns(wanted, range), interval: intervalFor(range), ...groups };
-      const answer = await call<Answer>("POST", "/api/v1/runs/stats/series", query, signal);
+      const answer = await call<MetricsResponse>("POST", "/api/v1/runs/stats/series", query, signal);
       return { ...answer, groups: answer.groups === null ? undefined : valuesIn(answer) };
     },
     placeholderData: keepPreviousData,
@@ -71,7 +71,7 @@ export function useGroups(wanted: Wanted, range: Range, facet: keyof typeof COUN
       // A key of feedback has up to three values.
       const most = facet === "feedback" ? 3 * GROUPS : GROUPS;
       const query = { ...selectRuns(counted, range), interval: "day", by: COUNTED[facet], max_groups: most };
-      return valuesIn(await call<Answer>("POST", "/api/v1/runs/stats/series", query, signal));
+      return valuesIn(await call<MetricsResponse>("POST", "/api/v1/runs/stats/series", query, signal));
     },
     placeholderData: keepPreviousData,
   });
@@ -94,12 +94,12 @@ export function useFirstTokens(project: string | undefined, rows: TraceRow[], en
       queryFn: ({ signal }: { signal: AbortSignal }) => readFirstTokens(project ?? "", chunk, signal),
       staleTime: 60_000,
     })),
-    combine: joinAnswers,
+    combine: joinResponses,
   });
 }
 
-const joinAnswers = (answers: { data?: FirstTokens | undefined }[]) =>
-  new Map(answers.flatMap(({ data = [] }) => data));
+const joinResponses = (responses: { data?: FirstTokens | undefined }[]) =>
+  new Map(responses.flatMap(({ data = [] }) => data));
 
 /** The earliest runs come first. A trace that is in an answer is left out of the next request, so many runs of one hide no other. */
 async function readFirstTokens(project: string, traces: string[], signal: AbortSignal): Promise<FirstTokens> {

@@ -50,7 +50,7 @@ export function Details({ run }: { run: Span }) {
         <span>{run.run_type.toLowerCase()}</span>
         <span>{run.latency_seconds === null ? "running" : durationText(run.latency_seconds)}</span>
         <time dateTime={run.start_time}>{exactTime(run.start_time)}</time>
-        {data && <Figures data={data} />}
+        {data && <RunMetrics data={data} />}
         {data?.thread_id && thread.data && <Link href={`/chat/${data.thread_id}`}>Open thread</Link>}
       </p>
       <RunActions run={run} data={data} />
@@ -101,7 +101,7 @@ function Raw({ run }: { run: Span }) {
   return <Payload label="Run as JSON" text={JSON.stringify(data, null, 2)} lines={200} />;
 }
 
-function Figures({ data }: { data: RunDetails }) {
+function RunMetrics({ data }: { data: RunDetails }) {
   const { prompt_tokens, completion_tokens, total_tokens, total_cost, first_token_time, start_time } = data;
   const model = data.extra.metadata?.ls_model_name;
   return (

@@ -73,7 +73,7 @@ export const TreeRow = memo(function TreeRow({
         <span className="visually-hidden">{type}</span>
         {failed > 0 && <span className={css.inside}>{failed} failed inside</span>}
       </span>{" "}
-      {time ? <Bar run={run} time={time} /> : <Figures run={run} />}
+      {time ? <Bar run={run} time={time} /> : <METRICS run={run} />}
     </div>
   );
 });
@@ -88,7 +88,7 @@ export const TreeHead = () => (
   </div>
 );
 
-const Figures = ({ run: { latency_seconds, total_tokens, total_cost } }: { run: Span }) => (
+const METRICS = ({ run: { latency_seconds, total_tokens, total_cost } }: { run: Span }) => (
   <>
     <span className={css.took}>{latency_seconds === null ? "running" : durationText(latency_seconds)}</span>{" "}
     <span className={css.tokens}>

@@ -2,7 +2,7 @@
 import { useMemo, useState } from "react";
 import { Button } from "../../ui/Button.tsx";
 import { Payload, useCut } from "../../ui/Payload.tsx";
-import { messagesIn, type Said } from "./messages.ts";
+import { messagesIn, type ReadMessage } from "./messages.ts";
 import css from "./details.module.css";
 import { countText } from "../../ui/format.ts";
 
@@ -31,7 +31,7 @@ function Json({ label, value }: { label: string; value: unknown }) {
   return <Payload label={label} text={text} lines={LINES} />;
 }
 
-export function Messages({ said }: { said: Said[] }) {
+export function Messages({ said }: { said: ReadMessage[] }) {
   const [all, setAll] = useState(said.length <= MESSAGES);
   const first = all ? 0 : said.length - MESSAGES;
   return (
@@ -56,7 +56,7 @@ export function Messages({ said }: { said: Said[] }) {
   );
 }
 
-function Message({ said: { role, text, calls } }: { said: Said }) {
+function Message({ said: { role, text, calls } }: { said: ReadMessage }) {
   const [shown, rest] = useCut(text, role, LINES);
   return (
     <>

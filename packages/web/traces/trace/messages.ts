@@ -2,7 +2,7 @@
 import { readText } from "../../chat/turn/messages.ts";
 import { type MessageRole, readRole } from "../../../../src/agents/prompts/template.ts";
 
-export interface Said {
+export interface ReadMessage {
   /** In a word: "User". */
   role: string;
   text: string;
@@ -14,7 +14,7 @@ type Raw = Record<string, unknown>;
 const isRaw = (value: unknown): value is Raw => typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** The messages of inputs or outputs; undefined where they are no conversation. */
-export function messagesIn(value: unknown): Said[] | undefined {
+export function messagesIn(value: unknown): ReadMessage[] | undefined {
   if (!isRaw(value)) return undefined;
   const list = listIn(value);
   const said = list?.map(readMessage);
@@ -32,7 +32,7 @@ function listIn(value: Raw): unknown[] | undefined {
   return isRaw(output) || "content" in value ? [output ?? value] : undefined;
 }
 
-export function readMessage(raw: unknown): Said | undefined {
+export function readMessage(raw: unknown): ReadMessage | undefined {
   if (Array.isArray(raw) && raw.length === 2 && typeof raw[0] === "string" && typeof raw[1] === "string")
     return { role: roleText(raw[0]), text: raw[1], calls: [] };
   if (!isRaw(raw)) return undefined;

@@ -5,7 +5,7 @@ import css from "./parts.module.css";
 export const loadMarkdown = () => import("./Markdown.tsx");
 const Markdown = lazy(loadMarkdown);
 
-export const Answer = memo(function Answer({
+export const MessageText = memo(function MessageText({
   text,
   reasoning,
   growing,
