@@ -10,7 +10,7 @@ const ROUTES = local("app/routes.ts");
 
 /** Where `npm run dev` sends what is not the page's: a running Weir, or any Agent Server. */
 const SERVER = process.env.WEIR_URL ?? "http://127.0.0.1:8787";
-/** Of `/api` only what the server has: the page's own modules are served from `packages/web/api`. */
+/** The paths of the server. The page's own modules are served from `packages/web/api`, below `/api`. */
 const API = /^\/(threads|assistants|runs|store|api\/(v1|v2|threads)|oauth|ok|info|\.well-known)(\/|\?|$)/;
 
 /** The modules that a module imports statically, itself included. */

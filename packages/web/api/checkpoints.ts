@@ -51,7 +51,7 @@ function pathTo(steps: Step[], tip: string | undefined): Step[] {
   return path;
 }
 
-/** How many of `ids` each checkpoint of a path has, newest checkpoint first; undefined where that is not known. */
+/** How many of `ids` each checkpoint of a path has, newest checkpoint first; undefined where that is unknown. */
 function countsOn(path: Step[], ids: string[]): (number | undefined)[] {
   const positions = new Map(ids.map((id, i) => [id, i + 1]));
   return path.map((step) => (step.last === null ? 0 : positions.get(step.last)));

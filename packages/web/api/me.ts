@@ -29,7 +29,7 @@ export function useMe() {
   });
 }
 
-/** Whether the caller has a permission. True while that is not known. */
+/** Whether the caller has a permission. True while that is unknown. */
 export function useMay(): (permission: Permission) => boolean {
   const { data } = useMe();
   return (permission) => data?.permissions.includes(permission) ?? true;

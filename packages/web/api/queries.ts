@@ -1,4 +1,4 @@
-/** What the page asks the server for, cached and kept fresh. */
+/** Reads of the server that several views share, cached and kept fresh. */
 import {
   type InfiniteData,
   keepPreviousData,
@@ -56,7 +56,7 @@ export function useAssistants() {
   });
 }
 
-/** What this server is and has. It does not change while the page is open. */
+/** Version and features of this server. They do not change while the page is open. */
 export function useInfo() {
   return useQuery({
     queryKey: infoRead.key,

@@ -17,7 +17,7 @@ export function formatCurl(path: string, body?: string): string {
   return [...head, ...json].join(" \\\n  ");
 }
 
-// What a program elsewhere sets to send its traces here.
+// A program elsewhere sets these variables to send its traces here.
 
 /** The environment variables of the LangSmith SDKs. */
 export const writeTracing = (key = "<an API key of this workspace>"): string =>

@@ -43,7 +43,7 @@ function share(threadId: string, request: Promise<ThreadState>): Promise<ThreadS
   return read.response;
 }
 
-/** The state as it was just read; undefined while it is not known. */
+/** The state as it was just read; undefined while it is unknown. */
 export const sharedState = (threadId: string): ThreadState | null | undefined => reading.get(threadId)?.state;
 
 /** The state has changed, or is about to: the next read is a new request. */
@@ -54,7 +54,7 @@ export function forgetState(threadId: string): void {
 /**
  * The thread's current state, read once per phase, and again when the thread has changed. Null when it has none.
  *
- * @param change when the thread changed, if it did since it was opened: the state of this phase may be of before that
+ * @param change when the thread changed, if it did since it was opened: the state of this phase may be older
  */
 export function useThreadState(
   threadId: string | undefined,

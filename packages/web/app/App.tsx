@@ -71,7 +71,7 @@ function Loaded({ view, id }: { view: View; id: string | undefined }) {
 interface Props {
   /** The view in it. */
   name: string;
-  /** What the view shows. With another one it is tried again. */
+  /** The item in view. With another one the view is tried again. */
   id: string | undefined;
   children: ReactNode;
 }

@@ -1,4 +1,4 @@
-/** What the server finds by the words in the palette: threads and traces that no list on the page has loaded. */
+/** Search of the server by the words in the palette: threads and traces that no list on the page has loaded. */
 import { useQuery } from "@tanstack/react-query";
 import { call } from "../api/http.ts";
 import { useThreads, useProjects } from "../api/queries.ts";

@@ -1,4 +1,4 @@
-/** What a page needs of the frame around it. */
+/** The frame around a page, as the page sees it. */
 import { createContext, useContext, useEffect } from "react";
 
 interface Frame {
@@ -14,7 +14,7 @@ export const FrameContext = createContext<Frame>({ toggle: () => undefined, besi
 
 export const useFrame = () => useContext(FrameContext);
 
-/** What a view gets: the part of the address after its path, if there is one. */
+/** The part of the address after the path of the view, if there is one. */
 export interface ViewProps {
   id: string | undefined;
 }

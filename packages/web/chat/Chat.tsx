@@ -42,7 +42,7 @@ export default function Chat({ id: threadId }: ViewProps) {
   const assistants = useAssistants();
   const thread = useThreadRow(mount.threadId);
   const runs = useRuns(mount.threadId, -1 - mount.key);
-  // What is shown first: it is read beside what the stream needs, not after it.
+  // The state is shown first: it is read beside what the stream needs, not after it.
   useEffect(() => {
     if (mount.threadId !== undefined) openState(mount.threadId);
   }, [mount]);

@@ -25,7 +25,7 @@ import { useDriver } from "./session/driver.ts";
 import { useThread } from "./session/useThread.ts";
 import { useTurns } from "./turn/turns.ts";
 
-// What is shown first, the messages and the composer, needs none of these.
+// The first content, the messages and the composer, needs none of these.
 const loadPanel = async () => (await import("./turn/Panel.tsx")).Panel;
 const loadWelcome = async () => ({ default: (await import("./welcome/Welcome.tsx")).Welcome });
 const Welcome = lazy(loadWelcome);
@@ -52,9 +52,9 @@ export function Conversation({
   context: Record<string, unknown>;
   /** Undefined for a conversation not yet begun. */
   threadId: string | undefined;
-  /** What the thread is called. */
+  /** The title of the thread. */
   title: string;
-  /** Of the thread, when it was opened. */
+  /** The runs of the thread, when it was opened. */
   runs: { open: boolean; newest: string | undefined };
   /** When the thread last changed, as the list of threads has it. */
   updatedAt: string | undefined;
@@ -123,7 +123,7 @@ export function Conversation({
   const busy = running || waiting > 0;
   const asked = turns.findLast((turn) => turn.asked)?.asked;
   const [refused, setRefused] = useState<{ why: string; asked: string | undefined }>();
-  // What had no answer waits in the queue.
+  // A message without a response waits in the queue.
   const streamError = stream.error && !isUnanswered(stream.error) ? errorText(stream.error) : undefined;
   // An answer that came second is no failure of the run, which has the first one.
   const failure = view.failed ?? (streamError === refused?.why ? undefined : streamError);
@@ -264,7 +264,7 @@ export function Conversation({
   );
 }
 
-/** What a message in the queue waits for. */
+/** The reason why a message in the queue waits. */
 function waitsFor(online: boolean, lost: boolean, connected: boolean): string {
   if (!online) return "you are online";
   if (lost) return "the server answers";

@@ -9,7 +9,7 @@ const UNTITLED = "Untitled thread";
 /** A thread of which no more than the id is known. */
 const UNKNOWN = "Thread";
 
-/** What the thread is called: its own title, else the first words said on it. Never its id. */
+/** The title of the thread: its own, else its first words. Never its id. */
 export function threadTitle(thread: ThreadRow | undefined): string {
   if (!thread) return UNKNOWN;
   const title = thread.metadata?.title;

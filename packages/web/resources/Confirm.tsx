@@ -21,7 +21,7 @@ export function Confirm({
   text: ReactNode;
   /** On the button: verb and object. */
   act: string;
-  /** What the server requires for it. */
+  /** The permission that the server requires for it. */
   needs: Permission;
   /** An error is shown in the dialog, which then stays. */
   onAct: () => Promise<void>;

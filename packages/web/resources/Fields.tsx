@@ -1,4 +1,4 @@
-/** What is known of one thing: names and values. A fact without a value is left out. */
+/** Names and values of one thing. A field without a value is left out. */
 import { type ReactNode, useId } from "react";
 import css from "./parts.module.css";
 

@@ -24,7 +24,7 @@ export function FilterInput({
       await call("POST", "/api/v1/runs/query/validate", { filter });
       setFault(undefined);
     } catch (error) {
-      // Whether it is faulty is not known when the server does not answer.
+      // Without a response, a fault is unknown.
       if (error instanceof ApiError && error.status >= 400 && error.status < 500)
         setFault({ filter, message: error.message });
     }

@@ -141,7 +141,7 @@ export function Box({ title, onRemove, children }: { title: string; onRemove: ()
   );
 }
 
-/** What is seldom needed of a form. Open from the beginning when it holds something. */
+/** Fields of a form that are seldom needed. Open from the beginning when they hold something. */
 export function More({ title, open, children }: { title: string; open: boolean; children: ReactNode }) {
   return (
     <details className={css.more} open={open}>

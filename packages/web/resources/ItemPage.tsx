@@ -13,7 +13,7 @@ import work from "./work.module.css";
 interface Deletion {
   /** The question. Left out: "Delete this alert?" */
   title?: string | undefined;
-  /** What goes with the item, and what stays. */
+  /** The consequences: data that go with the item, and data that stay. */
   text: string;
   remove: () => Promise<void>;
 }
@@ -105,7 +105,7 @@ export interface EditableItem<Row, Draft> {
   toDraft: (row: Row) => Draft;
   save: (id: string, draft: Draft, row: Row) => Promise<unknown>;
   remove: (id: string) => Promise<void>;
-  /** What goes with the item, and what stays. */
+  /** The consequences: data that go with the item, and data that stay. */
   deletion: string;
   /** The content. `form` is there while the item is edited. */
   View: ComponentType<{ row: Row; form: ReactNode }>;

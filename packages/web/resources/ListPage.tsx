@@ -14,7 +14,7 @@ import work from "./work.module.css";
 
 /** The names of a resource. */
 export interface Resource {
-  /** Of the list. `<path>/new` is the form, `<path>/<id>` is an item. */
+  /** The address of the list. `<path>/new` is the form, `<path>/<id>` is an item. */
   path: string;
   /** In the plural, as a title: "Alerts". */
   name: string;

@@ -21,7 +21,7 @@ export function ModalForm({
   text?: string;
   /** On the button: verb and object. */
   submit: string;
-  /** What the server requires for it. */
+  /** The permission that the server requires for it. */
   needs: Permission;
   disabled?: boolean;
   /** The dialog closes after it, and stays when it throws. */

@@ -18,8 +18,9 @@ export interface FormProps<Row, Draft> {
 /** A new item by a form that also edits items. */
 export interface NewDefinition<Draft, Known> {
   purpose: string;
-  /** What a draft is made of, such as the projects to choose from, and its name in the text of a failure. */
+  /** Data that a draft is made of, such as the projects to choose from. */
   useKnown: () => UseQueryResult<Known>;
+  /** The name of these data in the text of a failure. */
   what: string;
   /** @param params of the address, which choose what the form begins with */
   newDraft: (known: Known, params: URLSearchParams) => Draft;

@@ -32,7 +32,7 @@ export function RoleSelect({
 }: {
   /** Empty: no role. */
   value: string;
-  /** What it means to choose none. Left out: one must be chosen. */
+  /** The meaning of no choice. Left out: one must be chosen. */
   none?: string;
   help?: string;
   onChange: (role: string) => void;

@@ -13,7 +13,7 @@ export const PRESETS: { key: string; name: string; ms: number }[] = [
 
 export const DEFAULT = "24h";
 
-/** What a view offers where a range has nothing. */
+/** The range that a view offers where another has nothing. */
 export const LONGEST = { key: "90d", name: "last 90 days" };
 
 export interface Range {

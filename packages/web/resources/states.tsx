@@ -1,4 +1,4 @@
-/** What a list shows when it is not there: still loading, empty, or failed. */
+/** A list that is not there: still loading, empty, or failed. */
 import type { UseQueryResult } from "@tanstack/react-query";
 import { Fragment, type ReactNode } from "react";
 import { ApiError } from "../api/http.ts";
@@ -61,7 +61,7 @@ export function Command({ text, label = "Copy the command" }: { text: string; la
   );
 }
 
-/** What to do about an answer that is an error, by its status. */
+/** The remedy of an error response, by its status. */
 function describeRemedy(error: Error): string {
   const status = error instanceof ApiError ? error.status : undefined;
   if (status === 0) return "Check your connection, or whether the server runs.";

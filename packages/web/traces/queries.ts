@@ -1,4 +1,4 @@
-/** What the trace views ask the server for, over the same API that LangSmith's clients use. */
+/** Requests of the trace views, over the same API that LangSmith's clients use. */
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { ApiError, call, callFor } from "../api/http.ts";
 import type { Range } from "../resources/range.ts";
@@ -62,7 +62,7 @@ export function useTrace(traceId: string, project: string | null) {
   });
 }
 
-/** What the details show of a run. The ids of its children are not in it: of a root of 2,000 runs they are 84 KB. */
+/** Members of a run that the details show. The ids of its children are not in it: of a root of 2,000 runs they are 84 KB. */
 const DETAILS = [
   "start_time",
   "first_token_time",

@@ -15,7 +15,7 @@ export function Modal({
   children,
 }: {
   title: string;
-  /** What the dialog is for, below the title. */
+  /** The purpose of the dialog, below the title. */
   text?: string;
   /** It holds something that is lost with it: only its own buttons close it. */
   locked?: boolean;

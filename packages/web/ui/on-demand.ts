@@ -62,7 +62,7 @@ export function usePressed<P>(
 
 /**
  * A component whose code is loaded when it is wanted first. A lazy component takes the whole page away when its code does not
- * load, such as offline, and is not loaded again: here `onFailed` says that it is not to be had now.
+ * load, such as offline, and is not loaded again: here `onFailed` says that it is unavailable.
  */
 export function useLoaded<P>(
   load: () => Promise<ComponentType<P>>,

@@ -70,7 +70,7 @@ function Rename({ title, onDone }: { title: string; onDone: (title: string) => v
 
 const loadMenu = async () => (await import("./OpenedThreadMenu.tsx")).default;
 
-/** What can be done with a thread of the list. */
+/** The menu of a thread of the list. */
 function ThreadMenu(props: Props) {
   const { Opened, button } = usePressed(loadMenu);
   const trigger = (

@@ -11,7 +11,7 @@ interface Group {
 /** Whether a firing of a cron made the thread. Its runs are listed with the cron. */
 export const isOfCron = ({ metadata }: ThreadRow): boolean => typeof metadata?.cron_id === "string";
 
-/** What waits first, then what runs, then by day. The order within a group is the order given. */
+/** Waiting threads first, then running ones, then by day. The order within a group is the order given. */
 export function groupThreads(threads: ThreadRow[], now = Date.now()): Group[] {
   const groups = new Map<string, ThreadRow[]>([
     ["Waiting for you", []],

@@ -28,7 +28,7 @@ export function Composer({
   box: RefObject<HTMLTextAreaElement | null>;
   threadId: string | undefined;
   running: boolean;
-  /** What the queued messages wait for. */
+  /** The reason why the queued messages wait. */
   waitsFor: string;
   /** Why nothing can be written now, or undefined. */
   closed: string | undefined;
@@ -58,7 +58,7 @@ export function Composer({
   const [refused, setRefused] = useState("");
   const [dragged, setDragged] = useState(false);
   const picker = useRef<HTMLInputElement>(null);
-  // What is held counts towards the limit before the next render, so files are read one choice after the other.
+  // Attached files count towards the limit before the next render, so files are read one choice after the other.
   const held = useRef<Media[]>([]);
   const hold = (next: Media[]) => {
     held.current = next;

@@ -17,7 +17,7 @@ const WORDS: Record<Kind, string> = { image: "images", pdf: "PDF files", audio: 
 /** Bytes of all files of a message: a request has at most 8 MiB, and base64 makes 4 characters of 3 bytes. */
 const MOST = 5_000_000;
 
-/** What the assistant takes: `metadata.accepts`, a list of "image", "pdf" and "audio". Images and PDF files without it. */
+/** Media that the assistant takes: `metadata.accepts`, a list of "image", "pdf" and "audio". Images and PDF files without it. */
 export function acceptedBy(assistant: Assistant): Accepts {
   const said = assistant.metadata?.accepts;
   const kinds = (["image", "pdf", "audio"] as const).filter((kind) =>

@@ -21,7 +21,7 @@ const NONE: Queued[] = [];
 const queues = new Map<string, Queued[]>();
 const listeners = new Set<() => void>();
 
-/** Of a thread that does not exist yet. */
+/** The key of a thread that does not exist yet. */
 export const NEW = "new";
 
 const storageKey = (threadId: string) => `weir.queue.${threadId}`;

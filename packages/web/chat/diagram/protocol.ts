@@ -1,4 +1,4 @@
-/** What the page and the frame that draws diagrams send to each other. */
+/** Messages between the page and the frame that draws diagrams. */
 
 /** The tokens of the page that a diagram is drawn with. */
 export const INKS = [

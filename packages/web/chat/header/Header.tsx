@@ -8,7 +8,7 @@ import { usePressed } from "../../ui/on-demand.ts";
 import css from "./Header.module.css";
 import { threadTip } from "../thread-row.ts";
 
-/** What the conversation is, who answers in it, and with what context. */
+/** The title of the conversation, its assistant and its context. */
 export function Header({
   threadId,
   title,

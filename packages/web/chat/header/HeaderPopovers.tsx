@@ -1,4 +1,4 @@
-/** What opens from the header of a conversation: the assistants, and the context. */
+/** Popovers of the header of a conversation: the assistants, and the context. */
 import { Popover } from "radix-ui";
 import { type ReactNode, useState, useEffect, useId } from "react";
 import type { Assistant } from "../../api/types.ts";

@@ -46,10 +46,10 @@ export function useConnection(): Connection {
   return useSyncExternalStore(subscribe, () => connection);
 }
 
-/** What browsers say when a request had no answer: Chromium, Firefox, Safari. */
+/** Messages of browsers when a request had no response: Chromium, Firefox, Safari. */
 const NO_ANSWER = /^(Failed to fetch|NetworkError when attempting|Load failed)/;
 
-/** Whether a request had no answer. The server may have got it. */
+/** Whether a request had no response. The server may have got it. */
 export const isUnanswered = (error: unknown): boolean => error instanceof Error && NO_ANSWER.test(error.message);
 
 /** An error in words: its message, also where the message is JSON with one inside. */

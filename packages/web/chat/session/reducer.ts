@@ -132,7 +132,7 @@ export function reduce(thread: Thread, news: News): Thread {
     case "at":
       return { ...thread, at: news.checkpoint };
     case "submit": {
-      // What is sent during a run waits in the tab until that run has ended.
+      // A message that is sent during a run waits in the tab until that run has ended.
       if (run?.sure && !run.ended) return thread;
       // After a run has ended and before the state after it is read, the newest state known is what that run shows.
       const from = news.base ?? (run?.ended ? underway(thread) : thread.read?.messages);
@@ -168,7 +168,7 @@ const ends = (thread: Thread): Thread => ({
   run: thread.run && { ...thread.run, ended: true },
 });
 
-/** What the stream has and this path does not. */
+/** Messages that the stream has and this path does not. */
 function without({ live, gone }: Thread, path: RawMessage[]): ReadonlySet<string> {
   const kept = collectIds(path);
   return new Set([...gone, ...collectIds(live)].filter((id) => !kept.has(id)));
@@ -262,7 +262,7 @@ function withPartials(messages: RawMessage[], partials: Partial[]): RawMessage[]
   ]);
 }
 
-/** What waits for a person at the newest state. */
+/** Interrupts that wait for a person at the newest state. */
 export function listInterrupts({ run, read, answered }: Thread): Interrupt[] {
   return run && (run.sure || run.ended) ? [] : (read?.interrupts ?? []).filter((one) => !answered.has(one.id));
 }

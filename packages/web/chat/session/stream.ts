@@ -4,7 +4,7 @@ import type { RawMessage } from "../../api/types.ts";
 import type { NewestRun } from "./transport.ts";
 import type { LiveCall } from "../turn/turns.ts";
 
-/** What the page uses of the stream, with its client or without. */
+/** The part of the stream that the page uses, with its client or without. */
 export type Stream = Pick<
   AnyStream,
   | "messages"

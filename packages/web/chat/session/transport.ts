@@ -190,7 +190,7 @@ const startAt = ({ id, open }: NewestRun) => (id === undefined ? {} : open ? { s
 /** The client watches the runs of subagents, and what they ask, by a subscription of its own. */
 const isWatch = ({ channels, namespaces }: Filter) => channels.join() === "lifecycle,input" && namespaces === undefined;
 
-/** Of the thread itself, not of a subagent. */
+/** True for the thread itself, not for a subagent. */
 const ofRoot = ({ namespaces = [] }: Filter) => namespaces.every((namespace) => namespace.length === 0);
 
 /**

@@ -40,9 +40,9 @@ export interface ThreadView {
   at: string | undefined;
   branch: { index: number; of: number } | undefined;
   goTo: (tip: string | undefined) => void;
-  /** The newest state was read, or is not to be had. */
+  /** The newest state was read, or is unavailable. */
   isRead: boolean;
-  /** Of the messages in view, those that a checkpoint has. */
+  /** The messages in view that a checkpoint has. */
   upTo: (checkpoint: string) => RawMessage[];
 }
 
@@ -174,7 +174,7 @@ function useUnseen(own: boolean, loading: boolean): boolean {
  * Calls `onMissed` when the stream does not report it in time.
  *
  * @param opened the newest run when the thread was opened
- * @param newest the newest run as read last; undefined while it is not known
+ * @param newest the newest run as read last; undefined while it is unknown
  * @param unseen the phase is about a run of this view that the stream does not see
  */
 function useMissed(

@@ -67,7 +67,7 @@ export function Decision({
           </Button>
         </div>
       )}
-      {/* What was written stays, for a change of mind. */}
+      {/* A written text stays, for a change of mind. */}
       <div className={css.body} hidden={reply !== undefined}>
         {parsed.kind === "actions" ? (
           <Actions actions={parsed.actions} together={position !== undefined} sending={sending} onReply={onReply} />

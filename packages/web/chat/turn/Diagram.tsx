@@ -36,7 +36,7 @@ export default function Diagram({ text }: { text: string }) {
 /** As an image the SVG runs no script, loads nothing, and keeps its styles: the page's policy does not apply inside it. */
 function Picture({ svg, width, height, title }: Extract<Drawing, { svg: string }>) {
   return (
-    // What scrolls must be reachable by keyboard.
+    // A box that scrolls must be reachable by keyboard.
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
     <div className={css.picture} role="region" aria-label="Diagram" tabIndex={0}>
       <img

@@ -51,7 +51,7 @@ export function Log({
     const timer = setTimeout(() => startTransition(() => setMost((now) => Math.max(now, WINDOW))), 100);
     return () => clearTimeout(timer);
   }, []);
-  // What is added above pushes nothing out of the reader's sight.
+  // A turn that is added above pushes nothing out of the reader's sight.
   const held = useRef<{ turn: HTMLElement; top: number }>(undefined);
   const showEarlier = ({ currentTarget }: MouseEvent<HTMLButtonElement>) => {
     const turn = currentTarget.nextElementSibling;
@@ -81,7 +81,7 @@ export function Log({
         aria-live="off"
         aria-busy={running}
         aria-label="Conversation"
-        // What scrolls must be reachable by keyboard.
+        // A box that scrolls must be reachable by keyboard.
         // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
         tabIndex={0}
       >

@@ -137,7 +137,7 @@ function Fence({ children, growing = false }: ComponentProps<"pre"> & { growing?
 
 function Table({ children }: ComponentProps<"table">) {
   return (
-    // What scrolls must be reachable by keyboard.
+    // A box that scrolls must be reachable by keyboard.
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
     <div className={css.table} role="region" aria-label="Table" tabIndex={0}>
       <table>{children}</table>

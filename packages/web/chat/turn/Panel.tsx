@@ -1,4 +1,4 @@
-/** What one subagent does, beside the conversation. Its stream is open only while this is. */
+/** One subagent at work, beside the conversation. Its stream is open only while this is. */
 import { useMessages, useToolCalls } from "@langchain/react";
 import { X } from "lucide-react";
 import { useEffect, useMemo, useRef } from "react";
@@ -69,7 +69,7 @@ function Work({ stream, call, agent, asked }: { stream: Connected; call: ToolCal
   const turns = useTurns(messages, live, running);
   const parts = turns.flatMap((turn) => turn.parts);
   return (
-    // What scrolls must be reachable by keyboard.
+    // A box that scrolls must be reachable by keyboard.
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
     <div className={css.body} ref={follow.scroller} tabIndex={0} role="region" aria-label="Steps">
       <div ref={follow.content} className={css.parts}>

@@ -302,7 +302,7 @@ function RunFailed({ error }: { error: string }) {
       {rest.length > 0 && (
         <details>
           <summary>Show the full error ({rest.length + 1} lines)</summary>
-          {/* What scrolls must be reachable by keyboard. */}
+          {/* A box that scrolls must be reachable by keyboard. */}
           {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
           <pre tabIndex={0} role="region" aria-label="Error">
             {error}
@@ -313,7 +313,7 @@ function RunFailed({ error }: { error: string }) {
   );
 }
 
-// What runs cost, as their traces have it: the server knows the prices of models.
+// Costs of runs, as their traces have them: the server knows the prices of models.
 
 interface Traced {
   id: string;
@@ -333,7 +333,7 @@ const readTraced = together<Traced | undefined>(async (ids) => {
   return new Map(runs.map((run) => [run.id, run]));
 });
 
-/** US dollars for all these runs; undefined where it is not known, or the model has no price. `at`: when the last ended. */
+/** US dollars for all these runs; undefined where it is unknown, or the model has no price. `at`: when the last ended. */
 function useCost(runs: string[], wanted: boolean, at: string | undefined): number | undefined {
   const may = useMay();
   const cost = useQuery({

@@ -1,4 +1,4 @@
-/** What a person decided earlier on a thread: read from the runs that their answers started. */
+/** Earlier decisions on a thread, read from the runs that resumed with them. */
 import type { RawMessage } from "../../api/types.ts";
 
 export interface Decided {

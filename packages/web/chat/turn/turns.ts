@@ -32,7 +32,7 @@ export interface Turn {
   parts: Part[];
   /** Ids of every message of the turn, in order. */
   messageIds: string[];
-  /** Of its model calls, as far as their messages say so. */
+  /** Tokens of its model calls, as far as their messages have them. */
   tokens: number;
   models: string[];
 }

@@ -63,7 +63,7 @@ export function CallFromCode({ assistant }: { assistant: Assistant }) {
         </div>
       </div>
       <div role="tabpanel" id={`${id}-panel`} aria-labelledby={`${id}-tab-${chosen}`} className={css.sample}>
-        {/* What scrolls must be reachable by keyboard. */}
+        {/* A box that scrolls must be reachable by keyboard. */}
         {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
         <pre tabIndex={0} role="region" aria-label={`Example, ${name}`}>
           {text}
@@ -127,7 +127,7 @@ asyncio.run(main())`,
   ];
 }
 
-// What an assistant says about itself in its metadata: langgraph.json sets it for a graph's default assistant.
+// An assistant describes itself in its metadata: langgraph.json sets them for a graph's default assistant.
 
 const MOST = 4;
 

@@ -1,4 +1,4 @@
-/** What a person does first on a server where nothing has run: talk, see the trace, connect a program. */
+/** First steps on a server where nothing has run: talk, see the trace, connect a program. */
 import { type ReactNode, useState } from "react";
 import { useProjects } from "../../api/queries.ts";
 import { writeTracing } from "../../api/server.ts";
@@ -8,7 +8,7 @@ import { postKey } from "../../console/keys/queries.ts";
 import { useMay, useMe } from "../../api/me.ts";
 import { Button } from "../../ui/Button.tsx";
 
-/** Whether nothing has run in the workspace. False while that is not known. */
+/** Whether nothing has run in the workspace. False while that is unknown. */
 export function useIsEmpty(): boolean {
   const projects = useProjects();
   return projects.data?.length === 0;

@@ -28,7 +28,7 @@ export function Welcome({
   const info = useInfo();
   const refusal = useRefusal("runs.create");
   const example = { type: "button", disabled: refusal !== undefined, title: refusal } as const;
-  // What follows from their answers would move the rest when it comes.
+  // Content that follows from their responses would move the rest when it comes.
   if (projects.isPending || info.isPending) return <div className={css.welcome} />;
   const titled = assistants.filter((one) => readWord(one, "title") && readExamples(one).length > 0);
   const order = ["agent", "approval", "research"];

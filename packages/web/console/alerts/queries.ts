@@ -1,4 +1,4 @@
-/** What the views of alerts ask the server for, and what they change. The shapes are those of docs/alerts.md. */
+/** Reads and changes of the views of alerts. The shapes are those of docs/alerts.md. */
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { call } from "../../api/http.ts";
 import { queryClient } from "../../api/queries.ts";

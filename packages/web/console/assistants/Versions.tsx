@@ -118,7 +118,7 @@ function OneVersion({ shown, rows, active }: { shown: Version; rows: Version[]; 
   );
 }
 
-/** What a version fixes. */
+/** The members that a version fixes. */
 function pickConfiguration({ graph_id, name, description, config, context, metadata }: Version) {
   return { graph_id, name, description: description ?? "", config, context: context ?? {}, metadata: metadata ?? {} };
 }

@@ -2,7 +2,7 @@
 import { type Lights, type TaskEvent, isEnd, lit, eventNode } from "./graph.ts";
 
 interface Step {
-  /** Of the task. */
+  /** The id of the task. */
   id: string;
   node: string;
   began: number;

@@ -32,7 +32,7 @@ export function Form({
   onCancel,
 }: {
   start: Draft;
-  /** Of the context. */
+  /** Fields of the context. */
   fields: Field[];
   action: string;
   /** There is something to save only after a change. */

@@ -1,6 +1,6 @@
 /** The graph of an assistant as it is drawn, and which of its nodes a run is at. */
 
-/** What `/assistants/{id}/graph` answers, as far as the page reads it. */
+/** The response of `/assistants/{id}/graph`, as far as the page reads it. */
 export interface GraphJson {
   nodes: { id: string }[];
   edges: { source: string; target: string; conditional?: boolean; data?: string }[];

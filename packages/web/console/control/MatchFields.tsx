@@ -53,7 +53,7 @@ export function Text({
   );
 }
 
-/** What counts apart: one of the usual keys, or a member of the metadata. */
+/** The key that counts apart: one of the usual keys, or a member of the metadata. */
 export function KeyField({
   name,
   label,

@@ -34,7 +34,7 @@ export function PauseButton({ target, what }: { target: Target; what: string }) 
 
 // Pauses: rules that do nothing but hold back the runs of a workspace, an assistant or a thread.
 
-/** What is paused; without members the workspace. */
+/** The target of a pause; without members the workspace. */
 export type Target = Pick<Match, "assistant" | "thread">;
 
 const OTHER_LIMITS = [

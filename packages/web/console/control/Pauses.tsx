@@ -1,4 +1,4 @@
-/** What is paused, with a button that resumes it. */
+/** The pauses, with a button that resumes each. */
 import { Link } from "wouter";
 import { type Column, Table } from "../../ui/Table.tsx";
 import { Section } from "../../resources/Fields.tsx";

@@ -33,7 +33,7 @@ export function limitsText(rule: Rule): string {
 export const amountText = (amount: number, unit: "dollars" | "tokens"): string =>
   unit === "dollars" ? costText(amount) : tokensText(amount);
 
-/** The name of an assistant by its id; the start of the id while it is not known. A graph is named by its own id. */
+/** The name of an assistant by its id; the start of the id while that is unknown. A graph is named by its own id. */
 export function useAssistantNames(): (assistant: string) => string {
   const { data } = useAssistants();
   return (assistant) =>

@@ -1,4 +1,4 @@
-/** What the view of control asks the server for, and what it changes. */
+/** Reads and changes of the view of control. */
 import { useQuery } from "@tanstack/react-query";
 import { call } from "../../api/http.ts";
 import { useProjects, queryClient } from "../../api/queries.ts";

@@ -1,4 +1,4 @@
-/** What the server says of rules, budgets and checks (docs/flow-control.md, docs/budgets.md, docs/deploys.md). */
+/** Shapes of rules, budgets and checks (docs/flow-control.md, docs/budgets.md, docs/deploys.md). */
 import type { Budget as RunBudget } from "../../../../src/limits/budgets/rule.ts";
 import type { FlowRule } from "../../../../src/limits/flow/rule.ts";
 

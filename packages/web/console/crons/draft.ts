@@ -39,7 +39,7 @@ export function toDraft(cron: Cron): Draft {
   };
 }
 
-/** What the API takes of a draft. Throws an `Error` whose message names the wrong field. */
+/** The body that the API takes. Throws an `Error` whose message names the wrong field. */
 export function toBody({ schedule, timezone, input, threadChoice, end }: Draft): Record<string, unknown> {
   return {
     schedule: schedule.trim(),

@@ -10,7 +10,7 @@ export function byCron(firings: Firing[]): Map<string, Firing[]> {
 
 export const isFailure = ({ state }: Firing): boolean => state === "failed" || state === "refused";
 
-/** What a firing's state looks like, and its word. */
+/** Look and label of a firing's state. */
 export const FIRING_STATES: Record<Firing["state"], { state: string; word: string }> = {
   due: { state: "pending", word: "starting" },
   running: { state: "running", word: "running" },

@@ -1,4 +1,4 @@
-/** What the views of datasets ask the server for, and what they change. */
+/** Reads and changes of the views of datasets. */
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { authFetch, call } from "../../api/http.ts";
 import { queryClient } from "../../api/queries.ts";
@@ -113,7 +113,7 @@ export async function deleteDataset(id: string): Promise<void> {
   await reload();
 }
 
-/** What is written of an example. */
+/** The members of an example that are written. */
 interface Written {
   inputs: Members;
   outputs: Members | null;

@@ -27,7 +27,7 @@ const send: Send = (method, path, body) =>
     ...(body !== undefined && { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
   });
 
-/** Of the six connections of a browser some stay free for the page. */
+/** A browser has six connections to a server: some stay free for the page. */
 const CONCURRENCY = 4;
 
 /** `?dataset=<id>` chooses the dataset. */
@@ -108,7 +108,7 @@ function Start({
       ...(draft.split !== "" && { split: draft.split }),
     });
     await queryClient.invalidateQueries({ queryKey: ["experiments"] });
-    // What went wrong stays in view.
+    // Errors stay in view.
     if (unscored > 0 || refused > 0 || controller.signal.aborted) return;
     const before = draft.baseline === "newest" ? older[0]?.id : draft.baseline;
     const ids = [...(before ? [before] : []), experiment.id].map((id) => ["experiment", id]);

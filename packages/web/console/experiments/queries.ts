@@ -1,4 +1,4 @@
-/** What the views of experiments ask the server for. */
+/** Reads of the views of experiments. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { call } from "../../api/http.ts";
 import type { Permission } from "../../../../src/http/principal.ts";
@@ -105,7 +105,7 @@ export function useSplits(dataset: string) {
   });
 }
 
-/** What the requests of an experiment require: it reads examples, makes a project, runs an assistant and scores. */
+/** Permissions that an experiment requires: it reads examples, makes a project, runs an assistant and scores. */
 export const EXPERIMENT_NEEDS = [
   "datasets.read",
   "traces.write",

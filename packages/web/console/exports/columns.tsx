@@ -15,7 +15,7 @@ const PATH = "/console/exports";
 
 type NameProject = (job: Pick<Job, "session_id">) => string;
 
-/** What a job exports: the name of its project, or its id where that is not among the latest. While they load: no name. */
+/** The source of a job: the name of its project, or its id where that is not among the latest. While they load: no name. */
 export const projectName =
   (projects: Project[] | undefined): NameProject =>
   ({ session_id }) =>

@@ -3,7 +3,7 @@ import { quantityText } from "../../ui/format.ts";
 import { dayText } from "../../ui/days.ts";
 import type { Job, Run, Status } from "./types.ts";
 
-/** What a status is called, and the look that the page has for it. */
+/** The label of a status, and its look. */
 const STATUSES: Record<Status, { state: string; word: string }> = {
   CREATED: { state: "idle", word: "waiting" },
   RUNNING: { state: "running", word: "running" },

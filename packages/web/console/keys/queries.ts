@@ -22,7 +22,7 @@ export interface Key {
   allowed_ips: string[] | null;
   /** The key that replaced it. */
   successor_id: string | null;
-  /** What of its scopes it may use. */
+  /** The permissions of its scopes that it may use. */
   role: string | null;
   /** Why an application's key ended. */
   end_reason: "grant_revoked" | "grant_expired" | "grant_lapsed" | null;

@@ -1,4 +1,4 @@
-/** What the overview asks the server for. */
+/** Reads of the overview. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef } from "react";
 import { call } from "../../api/http.ts";

@@ -1,4 +1,4 @@
-/** What a column answered, what it took, and where its trace is. */
+/** The completion of a column, its time, tokens and cost, and a link to its trace. */
 import { Link } from "wouter";
 import { State } from "../../resources/State.tsx";
 import { Button } from "../../ui/Button.tsx";

@@ -136,5 +136,5 @@ export function Save({ play, onSaved, onClose }: Props) {
   );
 }
 
-/** Messages, tools and model in the place of LangChain's serialized form. */
+/** Messages, tools and model instead of LangChain's serialized form. */
 const showManifest = (manifest: Record<string, unknown>): object => readPrompt(manifest) ?? manifest;

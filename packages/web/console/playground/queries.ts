@@ -1,4 +1,4 @@
-/** What the playground asks the server for, and the commits that it makes. */
+/** Reads of the playground, and the commits that it makes. */
 import { useQuery } from "@tanstack/react-query";
 import { ApiError, call } from "../../api/http.ts";
 import { queryClient } from "../../api/queries.ts";

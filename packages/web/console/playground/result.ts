@@ -10,7 +10,7 @@ export interface Result {
   cost?: number | undefined;
   seconds?: number;
   firstSeconds?: number | undefined;
-  /** Of its trace. */
+  /** The id of its trace. */
   run?: string;
   trouble?: string;
 }

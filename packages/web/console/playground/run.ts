@@ -95,7 +95,7 @@ export function runAssistant(
   });
 }
 
-/** What the state says: the last answer, the tokens of all answers, and whether the run waits for a person. */
+/** Results in the state: the last completion, the tokens of all completions, and whether the run waits for a person. */
 function readState(state: unknown, given: number): Partial<Result> {
   const { messages, __interrupt__: asked } = state as { messages?: StateMessage[]; __interrupt__?: unknown[] };
   const said = Array.isArray(messages) ? messages.slice(given).filter(({ type }) => readRole(type) === "ai") : [];

@@ -127,7 +127,7 @@ function toolIn(tool: Raw): Raw {
   return { type: "function", function: { name, ...(description !== undefined && { description }), parameters } };
 }
 
-/** What a call has besides its settings. */
+/** The members of a call besides its settings. */
 const APART = new Set([
   "model",
   "model_name",

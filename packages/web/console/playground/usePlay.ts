@@ -18,7 +18,7 @@ export interface Playing {
   setKey: (id: string, key: string) => void;
   run: (column: Column) => void;
   stop: (id: string) => void;
-  /** Opens others in the place of the messages; `before` has these then. */
+  /** Opens others instead of the messages; `before` has these then. */
   open: (play: Play) => void;
   before: Play | undefined;
   restore: () => void;

@@ -1,4 +1,4 @@
-/** What the views of prompts ask the server for, and what they change. */
+/** Reads and changes of the views of prompts. */
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { call } from "../../api/http.ts";
 import { queryClient } from "../../api/queries.ts";
@@ -54,7 +54,7 @@ export function useCommits(name: string) {
   });
 }
 
-/** What a commit holds, with the model. It does not change. */
+/** The content of a commit, with the model. It does not change. */
 export function useManifest(name: string, hash: string | undefined) {
   return useQuery({
     queryKey: [...ALL, "manifest", name, hash],

@@ -35,7 +35,7 @@ export function Completed({ queue }: { queue: Queue }) {
                 ))}
               </dl>
             )}
-            {/* What scrolls must be reachable by keyboard. */}
+            {/* A box that scrolls must be reachable by keyboard. */}
             {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
             <div className={css.scroller} role="region" aria-label="Scores by reviewer" tabIndex={0}>
               <table className={css.scores} aria-label="Completed runs">
@@ -98,7 +98,7 @@ function Row({ judged: { run, key, scores, agrees }, queue }: { judged: Judged; 
 
 // How far the reviewers of completed runs agree.
 
-/** What each reviewer gave a run for a key. */
+/** The score of each reviewer for a key of a run. */
 interface Judged {
   run: QueuedRun;
   key: string;

@@ -1,4 +1,4 @@
-/** What the views of annotation queues ask the server for, and what they change. */
+/** Reads and changes of the views of annotation queues. */
 import { useQuery } from "@tanstack/react-query";
 import { ApiError, call, none } from "../../api/http.ts";
 import { queryClient } from "../../api/queries.ts";
@@ -144,7 +144,7 @@ function review({ queue_run_id }: QueuedRun, status: Status, more: object = {}):
   return call("POST", `${PATH}/status/${queue_run_id}`, { status, ...more });
 }
 
-/** What a reviewer says for one key of the rubric. */
+/** The feedback of a reviewer for one key of the rubric. */
 interface ReviewInput {
   key: string;
   score: number | null;
@@ -180,7 +180,7 @@ export async function skip(run: QueuedRun): Promise<void> {
   await reload();
 }
 
-/** What the form of a queue gives. */
+/** The fields of the form of a queue. */
 interface QueueFields {
   name: string;
   description: string;

@@ -1,4 +1,4 @@
-/** What a rule does with a run, in the order in which it does it. */
+/** The actions of a rule on a run, in their order. */
 import { Link } from "wouter";
 import { useMay } from "../../api/me.ts";
 import { type TargetKind, useTargets } from "../../traces/collect/queries.ts";

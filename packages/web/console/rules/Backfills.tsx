@@ -1,4 +1,4 @@
-/** What applies a rule to runs that were there before it. */
+/** Backfills apply a rule to runs that are older than it. */
 import { useState } from "react";
 import { useMay } from "../../api/me.ts";
 import { State } from "../../resources/State.tsx";

@@ -138,7 +138,7 @@ function ModelFields({ judge, onChange }: Change) {
   const changeProvider = (next: Model["provider"]) =>
     onChange({
       provider: next,
-      // The usual model of one provider is none of another.
+      // The usual model of one provider does not exist at another.
       ...(next === "openai" && judge.model === WORKERS_MODEL && { model: "" }),
       ...(next === "workers-ai" && judge.model === "" && { model: WORKERS_MODEL }),
       ...(next === "assistant" && assistant === "" && { assistant: assistants[0]?.assistant_id ?? "" }),

@@ -1,4 +1,4 @@
-/** What a rule does, in words. */
+/** Labels of rules and their actions. */
 import { shareText } from "../../ui/shares.ts";
 import type { Rule } from "./types.ts";
 

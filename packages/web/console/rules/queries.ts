@@ -1,4 +1,4 @@
-/** What the views of rules ask the server for, and what they change. */
+/** Reads and changes of the views of rules. */
 import { keepPreviousData, useQueries, useQuery } from "@tanstack/react-query";
 import { call } from "../../api/http.ts";
 import { queryClient } from "../../api/queries.ts";

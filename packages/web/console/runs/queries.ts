@@ -1,4 +1,4 @@
-/** What the view of runs asks the server for: those that are open of their threads, those that failed of their traces. */
+/** Reads of the view of runs: those that are open of their threads, those that failed of their traces. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useCallback } from "react";
 import { call } from "../../api/http.ts";

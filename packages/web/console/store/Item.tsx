@@ -19,7 +19,7 @@ export function Item({ namespace, name, onClose }: { namespace: string[]; name: 
   const [asked, setAsked] = useState(false);
   if (editing && item.data) return <EditItem namespace={namespace} item={item.data} onDone={() => setEditing(false)} />;
   return (
-    // What scrolls must be reachable by keyboard.
+    // A box that scrolls must be reachable by keyboard.
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
     <section className={css.item} aria-label="Item" tabIndex={0}>
       <div className={work.head}>

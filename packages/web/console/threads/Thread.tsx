@@ -168,7 +168,7 @@ function Checkpoint({
   const before = useStateAt(thread, checkpoint.parent_checkpoint?.checkpoint_id);
   const [editing, setEditing] = useState(false);
   return (
-    // What scrolls must be reachable by keyboard.
+    // A box that scrolls must be reachable by keyboard.
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
     <section className={css.detail} aria-label="Checkpoint" tabIndex={0}>
       <div className={css.acts}>

@@ -1,4 +1,4 @@
-/** What the views of threads ask the server for. */
+/** Reads of the views of threads. */
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { call } from "../../api/http.ts";
 import type { ThreadRow, ThreadState } from "../../api/types.ts";

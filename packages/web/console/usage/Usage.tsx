@@ -1,4 +1,4 @@
-/** What the workspace holds, and what its model calls cost. Days are UTC days, as they are stored and charged. */
+/** Stored data of the workspace, and the cost of its model calls. Days are UTC days, as they are stored and charged. */
 import { Link } from "wouter";
 import { bytesText, costText, countText, quantityText } from "../../ui/format.ts";
 import { Page } from "../../resources/Page.tsx";
@@ -76,7 +76,7 @@ export default function Usage() {
   );
 }
 
-/** Of one line, so that nothing below moves when it arrives. */
+/** It has one line, so that nothing below moves when it arrives. */
 function ThisMonth() {
   const { data } = useMonth();
   if (!data) return <p className={css.note}>…</p>;
@@ -202,7 +202,7 @@ const COSTS: Column<Bucket>[] = [
 
 const wholes = (value: number) => (Number.isInteger(value) ? countText(value) : "");
 
-/** What the workspace holds: now, and by day. */
+/** Stored data of the workspace: now, and by day. */
 export function Stored({ held }: { held: Held }) {
   const [table, setTable] = useState(false);
   const { traces, threads, assistants, store_items, start_date, end_date } = held;

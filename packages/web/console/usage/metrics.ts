@@ -71,7 +71,7 @@ export interface ProjectSum {
   bytes: number;
 }
 
-/** What each project holds, the largest first. */
+/** The stored data of each project, the largest first. */
 export function byProject(days: Day[]): ProjectSum[] {
   const sums = new Map<string, ProjectSum>();
   for (const { project_id: id, project_name: name, runs, bytes } of days) {

@@ -1,4 +1,4 @@
-/** What the workspace holds, and what its model calls cost, by UTC day. */
+/** Stored data of the workspace, and the cost of its model calls, by UTC day. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { call } from "../../api/http.ts";
 import type { Range } from "../../resources/range.ts";

@@ -1,4 +1,4 @@
-/** What is configured for webhooks: the secrets that sign them, and crons whose runs send one. */
+/** The configuration of webhooks: the secrets that sign them, and crons whose runs send one. */
 import { useQuery } from "@tanstack/react-query";
 import { call } from "../../api/http.ts";
 import { queryClient } from "../../api/queries.ts";

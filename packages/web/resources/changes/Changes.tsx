@@ -1,4 +1,4 @@
-/** What changed from one value to another: a checkpoint's state to the one before, or a version to another. */
+/** Changes from one value to another: from a checkpoint's previous state, or from another version. */
 import { useMemo, useState } from "react";
 import type { ReadMessage } from "../../traces/trace/messages.ts";
 import { Messages } from "../../traces/trace/Value.tsx";

@@ -1,4 +1,4 @@
-/** What differs between two values, by path: a message or a leaf each. */
+/** Differences of two values, by path: a message or a leaf each. */
 import { readMessage, type ReadMessage } from "../../traces/trace/messages.ts";
 
 export type Change = { path: string } & (
@@ -23,7 +23,7 @@ function compare(path: string, before: unknown, now: unknown): Change[] {
   if (isEqual(before, now)) return [];
   const [said, saidNow] = [readSaid(before), readSaid(now)];
   const isMessage = said !== undefined || saidNow !== undefined;
-  // Of a message that says the same, its other fields differ.
+  // A message with the same text differs in its other fields.
   if (!isMessage || isEqual(said, saidNow)) {
     if (canOpen(before, now, isRaw, isFilled)) return compareFields(path, before as Raw, now as Raw);
     if (canOpen(before, now, Array.isArray, hasMessages)) {

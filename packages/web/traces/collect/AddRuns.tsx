@@ -23,7 +23,7 @@ import { Button } from "../../ui/Button.tsx";
 import css from "./collect.module.css";
 import controls from "../../ui/controls.module.css";
 
-/** What a run was given and what it gave. */
+/** Input and output of a run. */
 interface Content {
   inputs: unknown;
   outputs: unknown;
@@ -32,7 +32,7 @@ interface Content {
 interface Props {
   kind: TargetKind;
   runs: Collected[];
-  /** Of a single run: its example can be edited before it is added. */
+  /** A single run only: its example can be edited before it is added. */
   content?: Content;
   onClose: () => void;
 }
@@ -195,7 +195,7 @@ export function ChooseRuns({
 
 // The choice of a dataset or a queue, which may be a new one.
 
-/** What is chosen: an id, or the name of a new one. */
+/** The choice: an id, or the name of a new one. */
 export interface Choice {
   id: string;
   name: string;

@@ -11,7 +11,7 @@ export interface Collected {
   /** Its project. */
   project: string;
   start_time: string;
-  /** What the dialog shows of it, where there are several. */
+  /** In the dialog, where there are several. */
   name: string;
   preview?: string | null;
 }
@@ -23,7 +23,7 @@ export interface Target {
 
 export type TargetKind = "dataset" | "queue";
 
-/** What the server requires for adding to a place, and for a new one. */
+/** Permissions for adding to a target, and for a new one. */
 export const TARGET_PERMISSIONS = { dataset: "datasets.write", queue: "queues.write" } as const satisfies Record<
   TargetKind,
   Permission
@@ -87,7 +87,7 @@ export const asMembers = (value: unknown, name: string): Members => (isMembers(v
 /** The output of an example whose answer should be this text. */
 export const answering = (text: string): Members => ({ messages: [{ role: "assistant", content: text }] });
 
-/** The JSON object of a text, or what is wrong with it. An empty text is none. */
+/** The JSON object of a text, or its error. An empty text is no object. */
 export function membersFrom(text: string): { value?: Members; error?: string } {
   if (text.trim() === "") return {};
   try {

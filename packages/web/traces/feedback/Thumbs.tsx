@@ -20,7 +20,7 @@ export function Thumbs({ run }: { run: Scored }) {
   const [pressed, setPressed] = useState<number | null>();
   const [open, setOpen] = useState(false);
   const stored = own.data?.score ?? null;
-  // What was pressed is shown at once: the trace of a run that has just ended may not be stored yet.
+  // A pressed thumb is shown at once: the trace of a run that has just ended may not be stored yet.
   const score = action.busy && pressed !== undefined ? pressed : stored === null ? null : Number(stored);
   const press = (value: number) =>
     action.run(async () => {

@@ -39,7 +39,7 @@ export interface Scored {
 /** Feedback on a run. */
 export type Feedback = StoredFeedback & { run_id: string };
 
-/** What a person says about a run. */
+/** A person's feedback on a run. */
 interface FeedbackInput {
   key: string;
   score: number | null;

@@ -42,7 +42,7 @@ export function Fitted({
   const scale = chosen ?? fit;
   return (
     <div className={css.frame}>
-      {/* What scrolls must be reachable by keyboard. */}
+      {/* A box that scrolls must be reachable by keyboard. */}
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
       <section ref={pane} className={css.pane} style={{ padding: AROUND }} aria-label={label} tabIndex={0}>
         <div className={css.canvas} style={{ width, height, zoom: scale }}>

@@ -18,7 +18,7 @@ export function Facets({
 }: {
   wanted: Wanted;
   range: Range;
-  /** Of the runs that are listed and those that follow, with their names. */
+  /** The runs that are listed and those that follow, by time, with their names. */
   course: Course | undefined;
   onChoose: (facet: Facet, value: string) => void;
 }) {
@@ -31,7 +31,7 @@ export function Facets({
   const tags = useGroups(wanted, range, "tag");
   const users = useGroups(wanted, range, "user");
   const feedback = useGroups(wanted, range, "feedback");
-  // What is counted comes together, below what is known: nothing moves.
+  // All counts come together, below the known values: nothing moves.
   const isCounted = names !== undefined && ![models, tags, users, feedback].some(({ isPending }) => isPending);
   const statuses: Record<(typeof STATUSES)[number], number | undefined> = {
     success: total && total.run_count - total.error_count - total.pending_count,
@@ -124,7 +124,7 @@ const orderFeedback = (values: Value[]) =>
     return [value, ...values.filter(({ key }) => key === `${value.key}>=0.5` || key === `${value.key}<0.5`)];
   });
 
-/** Of more users than are shown. */
+/** There are more users than are shown. */
 function OtherUser({ user, onChoose }: { user: string; onChoose: (user: string) => void }) {
   const [text, setText] = useState(user);
   return (

@@ -284,7 +284,7 @@ function Peek({
 }: {
   row: TraceRow;
   project: string | null;
-  /** Of the trace's own page. */
+  /** The address of the trace's own page. */
   address: string;
   onClose: () => void;
 }) {

@@ -1,4 +1,4 @@
-/** What narrows the list of traces without a filter to write: each facet is a member of the address and a condition. */
+/** Facets narrow the list of traces without a filter to write: each is a member of the address and a condition. */
 
 export const FACETS = ["status", "name", "model", "tag", "user", "feedback", "latency"] as const;
 

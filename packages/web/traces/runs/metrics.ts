@@ -1,4 +1,4 @@
-/** What the list of traces counts over its range: the course of the runs, and the values of a facet. */
+/** Counts of the list of traces over its range: the course of the runs, and the values of a facet. */
 import { keepPreviousData, useQueries, useQuery } from "@tanstack/react-query";
 import { call } from "../../api/http.ts";
 import type { Range } from "../../resources/range.ts";

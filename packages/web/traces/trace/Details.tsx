@@ -36,7 +36,7 @@ export function Details({ run }: { run: Span }) {
     "Raw",
   ];
   return (
-    // What scrolls must be reachable by keyboard.
+    // A box that scrolls must be reachable by keyboard.
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
     <section className={css.details} aria-labelledby="run" tabIndex={0}>
       <header className={css.head}>
@@ -206,7 +206,7 @@ const Entries = ({ entries }: { entries: [key: string, text: string][] }) => (
 /** Longer values are clipped; the API has them whole. */
 const CLIP = 500;
 
-/** What LangSmith's SDKs, LangChain and LangGraph add, and what the server adds to each run (`mergeMetadata`). */
+/** Metadata that LangSmith's SDKs, LangChain and LangGraph add, and those that the server adds to each run (`mergeMetadata`). */
 const PLATFORM =
   /^((ls|lc|langgraph|__pregel|LANGSMITH|LANGCHAIN)_.*|(assistant|checkpoint|cron|graph|revision|run|thread)_id|checkpoint_(map|ns)|created_by|run_attempt)$/;
 

@@ -8,7 +8,7 @@ import css from "./details.module.css";
 import type { Span } from "../types.ts";
 import type { StoredFeedback } from "../../../../src/traces/types.ts";
 
-/** What was said about a run. */
+/** The feedback on a run. */
 export function Feedback({ run }: { run: Span }) {
   const feedback = useQuery({
     queryKey: ["feedback", run.id],

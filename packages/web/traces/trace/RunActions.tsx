@@ -1,4 +1,4 @@
-/** What a person does with a run of a trace: score it, keep it as an example, queue it for review. */
+/** Actions on a run of a trace: score it, keep it as an example, queue it for review. */
 import { useLocation } from "wouter";
 import { useMay } from "../../api/me.ts";
 import { AddTo } from "../collect/AddTo.tsx";

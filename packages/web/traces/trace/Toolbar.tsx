@@ -1,4 +1,4 @@
-/** What can be done with the tree: find, the next error, open and close all, zoom. */
+/** Tools of the tree: find, the next error, open and close all, zoom. */
 import { ChevronDown, ChevronUp, ChevronsDownUp, ChevronsUpDown, Minus, Plus, Scan } from "lucide-react";
 import { Button, IconButton } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
@@ -31,7 +31,7 @@ export function Toolbar({
   find: string;
   onFind: (text: string) => void;
   matches: number;
-  /** The place of the chosen run among the matches; below 0 if it is none. */
+  /** The position of the chosen run among the matches; below 0 if it is not a match. */
   place: number;
   onMatch: (by: 1 | -1) => void;
   failures: number;

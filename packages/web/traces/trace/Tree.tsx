@@ -215,7 +215,7 @@ function without(closed: ReadonlySet<string>, run: Span): ReadonlySet<string> {
   return new Set([...closed].filter((id) => !parents.has(id)));
 }
 
-/** What each key does on a row, as a tree's keys do everywhere. */
+/** The work of each key on a row, as a tree's keys do everywhere. */
 function moves(
   rows: Row[],
   at: number,
@@ -250,7 +250,7 @@ const listTicks = (time: Time, from: number) =>
   }));
 
 interface Props {
-  /** What is in view. */
+  /** The part in view. */
   time: Time;
   /** The begin of the trace. */
   from: number;

@@ -31,7 +31,7 @@ export const TreeRow = memo(function TreeRow({
   row: Row;
   /** Pixels. */
   top: number;
-  /** Of the timeline. */
+  /** The range of the timeline. */
   time: Time | undefined;
   chosen: boolean;
   /** The stop for the tab key. */
@@ -135,7 +135,7 @@ const ICONS: Record<string, typeof Link2> = {
   parser: Braces,
 };
 
-/** What a run is, as an icon and in a word. `type` is in lower case. */
+/** The type of a run, as an icon and in a word. `type` is in lower case. */
 function Kind({ type }: { type: string }) {
   const Icon = ICONS[type] ?? Link2;
   return (

@@ -1,4 +1,4 @@
-/** What a run was given or gave: as a conversation where it is one, else as JSON. Large ones show their beginning. */
+/** An input or an output of a run: as a conversation where it is one, else as JSON. Large ones show their beginning. */
 import { useMemo, useState } from "react";
 import { Button } from "../../ui/Button.tsx";
 import { Payload, useCut } from "../../ui/Payload.tsx";
