@@ -5,7 +5,7 @@
 import type { ComponentType } from "react";
 import type { Permission } from "../../../src/http/principal.ts";
 import { newestRunsRead, projectsRead, type Read, stateRead, threadRead, threadsRead } from "../api/requests.ts";
-import { parseRange } from "../resources/presets.ts";
+import { parseRange } from "../resources/range.ts";
 import { listRead, readSort, readWanted, traceRead } from "../traces/requests.ts";
 import type { ICONS } from "./icons.ts";
 import type { ViewProps } from "./view-props.ts";
@@ -39,7 +39,7 @@ export const VIEWS: View[] = [
   { path: "/traces", group: "Observe", name: "Traces", permission: "traces.read", ranged: true, icon: "List", purpose: "See every step of a run", load: () => import("../traces/Traces.tsx"), prefetch: readTraces, idle: [] },
   { path: "/console/threads", group: "Observe", name: "Threads", permission: "threads.read", ranged: true, icon: "MessagesSquare", purpose: "Find a thread of any user", load: () => import("../console/threads/Threads.tsx") },
   { path: "/console/datasets", group: "Observe", name: "Datasets", permission: "datasets.read", icon: "Table2", purpose: "Keep cases that the agent must get right", load: () => import("../console/datasets/resource.tsx") },
-  { path: "/console/experiments", group: "Observe", name: "Experiments", permission: "datasets.read", icon: "FlaskConical", purpose: "Compare runs over a dataset", load: () => import("../console/experiments/Experiments.tsx") },
+  { path: "/console/experiments", group: "Observe", name: "Experiments", permission: "datasets.read", icon: "FlaskConical", purpose: "Compare runs over a dataset", load: () => import("../console/experiments/resource.tsx") },
   { path: "/console/queues", group: "Observe", name: "Annotation queues", permission: "queues.read", icon: "ListChecks", purpose: "Review runs by a rubric", load: () => import("../console/queues/resource.tsx") },
   { path: "/console/rules", group: "Observe", name: "Rules", permission: "traces.read", icon: "Workflow", purpose: "Score, review and keep runs as they come", load: () => import("../console/rules/resource.tsx") },
   { path: "/console/alerts", group: "Observe", name: "Alerts", permission: "traces.read", icon: "BellRing", purpose: "Get a notification when a figure of runs passes a threshold", load: () => import("../console/alerts/resource.tsx") },

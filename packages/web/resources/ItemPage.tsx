@@ -9,6 +9,7 @@ import type { FormProps } from "./NewPage.tsx";
 import { Back, Page } from "./Page.tsx";
 import { Loaded } from "./states.tsx";
 import work from "./work.module.css";
+import { Trouble } from "./Trouble.tsx";
 
 interface Deletion {
   /** The question. Left out: "Delete this alert?" */
@@ -74,11 +75,7 @@ export function ItemPage<Row>({
         actions={actions}
         tools={tools}
       >
-        {trouble !== "" && (
-          <p className={work.trouble} role="alert">
-            {trouble}
-          </p>
-        )}
+        <Trouble text={trouble} />
         {whole === undefined ? content : <div className={whole}>{content}</div>}
         {isAsking && (
           <ConfirmDelete

@@ -11,6 +11,7 @@ import { Page } from "./Page.tsx";
 import parts from "./parts.module.css";
 import { Empty, Loaded } from "./states.tsx";
 import work from "./work.module.css";
+import { Trouble } from "./Trouble.tsx";
 
 /** The names of a resource. */
 export interface Resource {
@@ -119,11 +120,7 @@ function makeRows<Row>({ path, name }: Resource, list: Omit<ListDefinition<Row>,
     const { columns, trouble } = useColumns(rows);
     return (
       <>
-        {trouble !== undefined && (
-          <p className={work.trouble} role="alert">
-            {trouble}
-          </p>
-        )}
+        <Trouble text={trouble} />
         <Table
           label={name}
           columns={columns}

@@ -1,8 +1,9 @@
-import { useState } from "react";
+import { useCallback, useMemo, useState } from "react";
+import { useSearchParams } from "wouter";
 import controls from "../ui/controls.module.css";
 import { useLoaded } from "../ui/on-demand.ts";
 import css from "./page.module.css";
-import { PRESETS, useRange } from "./range.ts";
+import { DEFAULT, keepRange, parseRange, PRESETS, type Range } from "./range.ts";
 
 const CUSTOM = "custom";
 const loadDialog = async () => (await import("./TimesDialog.tsx")).default;
@@ -39,4 +40,27 @@ export function RangePicker() {
       )}
     </>
   );
+}
+
+/** The range of the address, and how to choose another: a preset's key, or two times in milliseconds. */
+export function useRange(): [Range, (next: string | { from: number; to: number }) => void] {
+  const [params, setParams] = useSearchParams();
+  const text = keepRange(params.toString());
+  const range = useMemo(() => parseRange(new URLSearchParams(text), Date.now()), [text]);
+  const choose = useCallback(
+    (next: string | { from: number; to: number }) =>
+      setParams((now) => {
+        const changed = new URLSearchParams(now);
+        for (const name of ["range", "from", "to"]) changed.delete(name);
+        if (typeof next === "string") {
+          if (next !== DEFAULT) changed.set("range", next);
+        } else {
+          changed.set("from", new Date(next.from).toISOString());
+          changed.set("to", new Date(next.to).toISOString());
+        }
+        return changed;
+      }),
+    [setParams],
+  );
+  return [range, choose];
 }

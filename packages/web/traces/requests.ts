@@ -1,6 +1,6 @@
 /** The requests of the list of traces and of one trace, from the address alone: they are sent while the code of the view loads. */
 import type { Read } from "../api/requests.ts";
-import type { Range } from "../resources/presets.ts";
+import type { Range } from "../resources/range.ts";
 import { readFacets, writeConditions } from "./runs/facets.ts";
 import type { Sort } from "../ui/Table.tsx";
 import type { Wanted } from "./types.ts";

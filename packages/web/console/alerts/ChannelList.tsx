@@ -8,6 +8,7 @@ import { Section } from "../../resources/Fields.tsx";
 import work from "../../resources/work.module.css";
 import { type Alert, type Channel, testAlert, type Tested } from "./queries.ts";
 import { CHANNELS } from "./labels.ts";
+import { Trouble } from "../../resources/Trouble.tsx";
 
 interface Row {
   number: number;
@@ -36,11 +37,7 @@ export function ChannelList({ alert }: { alert: Alert }) {
         )
       }
     >
-      {test.trouble !== "" && (
-        <p className={work.trouble} role="alert">
-          {test.trouble}
-        </p>
-      )}
+      <Trouble text={test.trouble} />
       {rows.length === 0 ? (
         <p className={work.none}>It has no channel, so it sends no notification.</p>
       ) : (

@@ -16,6 +16,7 @@ import { type Course, after, ended } from "./course.ts";
 import type { Lights } from "./graph.ts";
 import { type AssistantRow, useAllSchemas } from "./queries.ts";
 import { readFrames } from "../../api/frames.ts";
+import { Trouble } from "../../resources/Trouble.tsx";
 
 const STATES = {
   running: "Running.",
@@ -99,11 +100,7 @@ export function TryRun({ assistant, onLights }: { assistant: AssistantRow; onLig
         </div>
       </form>
       {starting.refusal !== undefined && <p className={work.note}>{starting.refusal}.</p>}
-      {starting.trouble !== "" && (
-        <p className={work.trouble} role="alert">
-          {starting.trouble}
-        </p>
-      )}
+      <Trouble text={starting.trouble} />
       {course && <Followed course={course} />}
     </div>
   );

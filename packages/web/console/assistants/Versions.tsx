@@ -12,6 +12,7 @@ import work from "../../resources/work.module.css";
 import css from "./assistants.module.css";
 import { activateVersion, type AssistantRow, useVersions, type Version } from "./queries.ts";
 import { ShowMore } from "../../resources/ListPage.tsx";
+import { Trouble } from "../../resources/Trouble.tsx";
 
 export function Versions({ assistant }: { assistant: AssistantRow }) {
   const versions = useVersions(assistant.assistant_id);
@@ -95,11 +96,7 @@ function OneVersion({ shown, rows, active }: { shown: Version; rows: Version[]; 
           </Button>
         )}
       </div>
-      {activating.trouble !== "" && (
-        <p className={work.trouble} role="alert">
-          {activating.trouble}
-        </p>
-      )}
+      <Trouble text={activating.trouble} />
       {other ? (
         <Changes
           title={`Changes from version ${other.version}`}

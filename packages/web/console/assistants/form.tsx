@@ -6,6 +6,7 @@ import { FieldInput } from "../../ui/FieldInput.tsx";
 import work from "../../resources/work.module.css";
 import css from "./assistants.module.css";
 import type { Draft } from "./draft.ts";
+import { Trouble } from "../../resources/Trouble.tsx";
 
 const NAME: Field = { name: "name", label: "Name", kind: "text" };
 const DESCRIPTION: Field = { name: "description", label: "Description", kind: "long" };
@@ -82,11 +83,7 @@ export function Form({
           {shared(METADATA, draft.metadata, (metadata) => setDraft({ ...draft, metadata }))}
         </div>
       </details>
-      {saving.trouble !== "" && (
-        <p className={work.trouble} role="alert">
-          {saving.trouble}
-        </p>
-      )}
+      <Trouble text={saving.trouble} />
       {saving.refusal !== undefined && <p className={work.note}>{saving.refusal}.</p>}
       <div className={work.acts}>
         <Button

@@ -8,6 +8,7 @@ import type { FormProps } from "../../resources/NewPage.tsx";
 import type { Draft, ThreadChoice } from "./draft.ts";
 import { nextTimes, Schedule } from "./Schedule.tsx";
 import type { Cron } from "../../../../src/automation/crons/wire.ts";
+import { Trouble } from "../../resources/Trouble.tsx";
 
 /** The form of a new cron, or of one that is there: then its assistant and its thread are fixed. */
 export function CronForm({ row, start, onSave, onCancel }: FormProps<Cron, Draft>) {
@@ -99,11 +100,7 @@ export function CronForm({ row, start, onSave, onCancel }: FormProps<Cron, Draft
           onChange={(event) => set({ end: event.target.value })}
         />
       </Field>
-      {saving.trouble !== "" && (
-        <p className={work.trouble} role="alert">
-          {saving.trouble}
-        </p>
-      )}
+      <Trouble text={saving.trouble} />
       {saving.refusal !== undefined && <p className={work.note}>{saving.refusal}.</p>}
       <div className={work.acts}>
         <Button

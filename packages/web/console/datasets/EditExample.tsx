@@ -7,8 +7,8 @@ import { Button } from "../../ui/Button.tsx";
 import { FieldInput } from "../../ui/FieldInput.tsx";
 import type { FieldKind } from "../../ui/fields.ts";
 import { ModalForm } from "../../resources/ModalForm.tsx";
-import work from "../../resources/work.module.css";
 import { deleteExamples, type Example, writeExample } from "./queries.ts";
+import { Trouble } from "../../resources/Trouble.tsx";
 
 const asText = (value: object | null | undefined) => (value ? JSON.stringify(value, null, 2) : "");
 
@@ -93,11 +93,7 @@ export function EditExample({
       {field("outputs", "Expected output", "json", "Leave it empty for none.")}
       {field("splits", "Splits", "text", "Names, separated by commas.")}
       {field("metadata", "Metadata", "json")}
-      {deleting.trouble !== "" && (
-        <p className={work.trouble} role="alert">
-          {deleting.trouble}
-        </p>
-      )}
+      <Trouble text={deleting.trouble} />
     </ModalForm>
   );
 }

@@ -4,9 +4,9 @@ import { State } from "../../resources/State.tsx";
 import { Button } from "../../ui/Button.tsx";
 import { costText, countText, durationText, tokensText } from "../../ui/format.ts";
 import { Payload, useCut } from "../../ui/Payload.tsx";
-import work from "../../resources/work.module.css";
 import css from "./playground.module.css";
 import type { Result } from "./result.ts";
+import { Trouble } from "../../resources/Trouble.tsx";
 
 const LINES = 200;
 
@@ -42,11 +42,7 @@ export function Answer({ result, number, onContinue }: { result: Result; number:
         // oxlint-disable-next-line react/no-array-index-key
         <Payload key={at} label={`Calls ${call.name}`} text={call.args} />
       ))}
-      {trouble !== undefined && (
-        <p className={work.trouble} role="alert">
-          {trouble}
-        </p>
-      )}
+      <Trouble text={trouble} />
       {state !== "running" && (
         <p className={css.figures}>
           {run !== undefined && <Link href={`/traces/${run}`}>Open trace</Link>}

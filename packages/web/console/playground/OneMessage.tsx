@@ -9,6 +9,7 @@ import { ROLES } from "../../traces/trace/messages.ts";
 import work from "../../resources/work.module.css";
 import type { Edited } from "./play.ts";
 import css from "./playground.module.css";
+import { Trouble } from "../../resources/Trouble.tsx";
 
 const CHOICES = Object.entries({ ...ROLES, placeholder: "Placeholder" });
 
@@ -115,11 +116,7 @@ export function OneMessage({ message, number, isFirst, onChange, onRemove, onUp 
           ))}
         </ul>
       )}
-      {trouble !== "" && (
-        <p className={work.trouble} role="alert">
-          {trouble}
-        </p>
-      )}
+      <Trouble text={trouble} />
       {role === "ai" && (message.tool_calls?.length ?? 0) > 0 && (
         <ToolCalls
           number={number}

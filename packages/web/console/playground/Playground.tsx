@@ -18,6 +18,7 @@ import { type Playing, usePlay } from "./usePlay.ts";
 import { Variables } from "./Variables.tsx";
 import { readPrompt } from "../../../../src/agents/prompts/chat-manifest.ts";
 import { playFromPrompt } from "./sources.ts";
+import { Trouble } from "../../resources/Trouble.tsx";
 
 const Save = lazy(async () => ({ default: (await import("./Save.tsx")).Save }));
 
@@ -171,11 +172,7 @@ function Notices({
           Other messages were here before. <Button onClick={restore}>Restore them</Button>
         </p>
       )}
-      {trouble !== "" && (
-        <p className={work.trouble} role="alert">
-          {trouble}
-        </p>
-      )}
+      <Trouble text={trouble} />
       <p className={work.none} role="status">
         {saved && `Saved as commit ${saved.hash.slice(0, 8)} of ${saved.name}.`}
       </p>

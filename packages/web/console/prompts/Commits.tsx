@@ -17,6 +17,7 @@ import { Changes } from "../../resources/changes/Changes.tsx";
 import work from "../../resources/work.module.css";
 import { type Commit, type Tag, useCommits, useManifest, useTags, deleteTag, moveTag } from "./queries.ts";
 import { ShowMore } from "../../resources/ListPage.tsx";
+import { Trouble } from "../../resources/Trouble.tsx";
 
 const short = (hash: string) => hash.slice(0, 8);
 
@@ -203,11 +204,7 @@ function Tags({ name, hash, tags }: { name: string; hash: string; tags: Tag[] })
           Add tag
         </Button>
       </form>
-      {trouble !== "" && (
-        <p className={work.trouble} role="alert">
-          {trouble}
-        </p>
-      )}
+      <Trouble text={trouble} />
     </>
   );
 }

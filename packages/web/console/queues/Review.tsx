@@ -12,6 +12,7 @@ import work from "../../resources/work.module.css";
 import { complete, type Queue, type QueuedRun, skip, useNext } from "./queries.ts";
 import css from "./queues.module.css";
 import { choiceAt, listChoices, isText, findDigit, type RubricItem } from "./rubric.ts";
+import { Trouble } from "../../resources/Trouble.tsx";
 
 export function Review({ queue }: { queue: Queue }) {
   const may = useMay();
@@ -116,11 +117,7 @@ function Reviewed({ queue, run }: { queue: Queue; run: QueuedRun }) {
             onChange={(event) => setComment(event.target.value)}
           />
         </label>
-        {action.trouble !== "" && (
-          <p className={work.trouble} role="alert">
-            {action.trouble}
-          </p>
-        )}
+        <Trouble text={action.trouble} />
         <div className={work.acts}>
           <Button look="filled" disabled={!annotates || isMissing} title="Enter" onClick={done}>
             Complete and next

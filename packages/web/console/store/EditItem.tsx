@@ -7,6 +7,7 @@ import work from "../../resources/work.module.css";
 import { parseLabels } from "./path.ts";
 import { type Item, writeItem } from "./queries.ts";
 import css from "./store.module.css";
+import { Trouble } from "../../resources/Trouble.tsx";
 
 export function EditItem({
   namespace,
@@ -121,11 +122,7 @@ export function EditItem({
             Counted from this write. Empty: the default of the deployment, or no expiry.
           </p>
         </div>
-        {saving.trouble !== "" && (
-          <p className={work.trouble} role="alert">
-            {saving.trouble}
-          </p>
-        )}
+        <Trouble text={saving.trouble} />
         {saving.refusal !== undefined && <p className={work.note}>{saving.refusal}.</p>}
         <div className={work.acts}>
           <Button look="filled" type="submit" {...saving.button}>

@@ -2,8 +2,7 @@
 import { Link } from "wouter";
 import { bytesText, costText, countText, quantityText } from "../../ui/format.ts";
 import { Page } from "../../resources/Page.tsx";
-import { useRange } from "../../resources/range.ts";
-import { RangePicker } from "../../resources/RangePicker.tsx";
+import { useRange, RangePicker } from "../../resources/RangePicker.tsx";
 import css from "../../resources/parts.module.css";
 import { Section } from "../../resources/Fields.tsx";
 import { monthText, dayText } from "../../ui/days.ts";

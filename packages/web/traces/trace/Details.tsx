@@ -1,13 +1,12 @@
 /** The chosen run: how it went, what it was given, what it gave, and what is noted about it. */
 import { useState, useMemo } from "react";
 import { Link } from "wouter";
-import { Failed, Loading, Empty, Loaded } from "../../resources/states.tsx";
+import { Failed, Loading, Empty, Loaded, Command } from "../../resources/states.tsx";
 import { CopyButton } from "../../ui/Button.tsx";
 import { Payload } from "../../ui/Payload.tsx";
 import { exactTime } from "../../ui/time.ts";
-import { Feedback } from "./Feedback.tsx";
 import { RunActions } from "./RunActions.tsx";
-import { costText, countText, durationText, tokensText } from "../../ui/format.ts";
+import { costText, countText, durationText, tokensText, scoreText } from "../../ui/format.ts";
 import { useRawRun, useRun, useThreadHere } from "../queries.ts";
 import { Status } from "./TreeRow.tsx";
 import css from "./details.module.css";
@@ -16,6 +15,8 @@ import { Value } from "./Value.tsx";
 import { useQuery } from "@tanstack/react-query";
 import { call } from "../../api/http.ts";
 import type { ThreadState } from "../../api/types.ts";
+import { formatCurl } from "../../api/server.ts";
+import type { StoredFeedback } from "../../../../src/traces/types.ts";
 
 const ERROR_LINES = 8;
 
@@ -222,4 +223,48 @@ function splitMetadata(metadata: Record<string, unknown>): { own: Entry[]; platf
     (PLATFORM.test(key) ? platform : own).push(shown);
   }
   return { own, platform };
+}
+
+/** The feedback on a run. */
+function Feedback({ run }: { run: Span }) {
+  const feedback = useQuery({
+    queryKey: ["feedback", run.id],
+    queryFn: ({ signal }) => call<StoredFeedback[]>("GET", `/api/v1/feedback?run=${run.id}`, undefined, signal),
+  });
+  const command = formatCurl("/api/v1/feedback", `{"run_id": "${run.id}", "key": "correct", "score": 1}`);
+  return (
+    <Loaded query={feedback} what="feedback" rows={3}>
+      {(given) =>
+        given.length === 0 ? (
+          <Empty
+            title="No feedback on this run."
+            text="Send it with the API, or create a feedback link, which needs no key:"
+            command={command}
+          />
+        ) : (
+          <>
+            <dl className={css.noted}>
+              {given.map(({ id, key, score, value, comment, created_at }) => (
+                <div key={id}>
+                  <dt>{key}</dt>
+                  <dd>
+                    {score !== null && <strong>{scoreText(score)}</strong>}
+                    {value ? <p className="text">{typeof value === "string" ? value : JSON.stringify(value)}</p> : ""}
+                    {comment !== null && <p className="text">{comment}</p>}
+                    <time className={css.when} dateTime={created_at}>
+                      {exactTime(created_at)}
+                    </time>
+                  </dd>
+                </div>
+              ))}
+            </dl>
+            <section>
+              <h3>Send feedback with the API</h3>
+              <Command text={command} label="Copy the request" />
+            </section>
+          </>
+        )
+      }
+    </Loaded>
+  );
 }
