@@ -6,6 +6,7 @@ import type { Assistant, AssistantSchemas } from "../../api/types.ts";
 import type { GraphJson } from "./graph.ts";
 import type { Resource } from "../../resources/ListPage.tsx";
 import type { Assistant as AssistantRow, AssistantVersion as Version } from "../../../../src/agents/assistants/wire.ts";
+import { pagesOf } from "../../resources/queries.ts";
 
 export type { AssistantRow, Version };
 
@@ -24,7 +25,7 @@ const of = (id: string) => `/assistants/${encodeURIComponent(id)}`;
 export function useAssistantList(name: string) {
   return useInfiniteQuery({
     queryKey: [...ALL, "list", name],
-    initialPageParam: 0,
+    ...pagesOf<AssistantRow>(PAGE),
     queryFn: ({ pageParam, signal }) => {
       const body = {
         limit: PAGE,
@@ -35,8 +36,6 @@ export function useAssistantList(name: string) {
       };
       return call<AssistantRow[]>("POST", "/assistants/search", body, signal);
     },
-    getNextPageParam: (last, pages) => (last.length < PAGE ? undefined : pages.length * PAGE),
-    select: ({ pages }) => ({ rows: pages.flat() }),
     placeholderData: keepPreviousData,
   });
 }
@@ -73,11 +72,9 @@ export function useAllSchemas(id: string) {
 export function useVersions(id: string) {
   return useInfiniteQuery({
     queryKey: [...ALL, "versions", id],
-    initialPageParam: 0,
+    ...pagesOf<Version>(PAGE),
     queryFn: ({ pageParam, signal }) =>
       call<Version[]>("POST", `${of(id)}/versions`, { limit: PAGE, offset: pageParam }, signal),
-    getNextPageParam: (last, pages) => (last.length < PAGE ? undefined : pages.length * PAGE),
-    select: ({ pages }) => ({ rows: pages.flat() }),
   });
 }
 

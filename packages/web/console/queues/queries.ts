@@ -6,6 +6,7 @@ import type { Config, RubricItem } from "./rubric.ts";
 import type { Resource } from "../../resources/ListPage.tsx";
 import type { Queue as WireQueue, QueueWithRubric } from "../../../../src/traces/review/queues/wire.ts";
 import type { Feedback } from "../../traces/feedback/queries.ts";
+import { defineQueries } from "../../resources/queries.ts";
 
 export const RESOURCE: Resource = {
   path: "/console/queues",
@@ -38,17 +39,14 @@ export type { Feedback };
 const ALL = ["queues"];
 const PATH = "/api/v1/annotation-queues";
 
+const { reload, useItem, remove } = defineQueries<Queue>("queues", PATH);
+
+export { useItem as useQueue, remove as deleteQueue };
+
 export function useQueues() {
   return useQuery({
     queryKey: [...ALL, "list"],
     queryFn: ({ signal }) => call<QueueRow[]>("GET", `${PATH}?limit=100`, undefined, signal),
-  });
-}
-
-export function useQueue(id: string) {
-  return useQuery({
-    queryKey: [...ALL, "one", id],
-    queryFn: ({ signal }) => call<Queue>("GET", `${PATH}/${id}`, undefined, signal),
   });
 }
 
@@ -136,8 +134,6 @@ async function feedbackOn(runs: QueuedRun[], signal: AbortSignal): Promise<Feedb
   return given;
 }
 
-const reload = () => queryClient.invalidateQueries({ queryKey: ALL });
-
 type Status = "viewed" | "completed" | null;
 
 function review({ queue_run_id }: QueuedRun, status: Status, more: object = {}): Promise<void> {
@@ -204,10 +200,4 @@ export async function saveQueue(
     : call<QueueRow>("PATCH", `${PATH}/${id}`, fields));
   await reload();
   return saved;
-}
-
-export async function deleteQueue(id: string): Promise<void> {
-  await call("DELETE", `${PATH}/${id}`);
-  queryClient.removeQueries({ queryKey: [...ALL, "one", id] });
-  await reload();
 }
