@@ -1,5 +1,5 @@
 /** The playground: the same messages for several models or assistants, side by side. */
-import { lazy, Suspense, useEffect, useState, useRef } from "react";
+import { lazy, Suspense, useEffect, useState, useRef, useId } from "react";
 import { Link, useSearchParams } from "wouter";
 import { useMe, useRefusal } from "../../api/me.ts";
 import { useAssistants } from "../../api/queries.ts";
@@ -10,15 +10,24 @@ import { bindShortcuts } from "../../ui/keys.ts";
 import work from "../../resources/work.module.css";
 import { ColumnView } from "./Column.tsx";
 import { Messages } from "./Messages.tsx";
-import { type Column, keyFor, MOST_COLUMNS, newColumn, type Play as Held, type Play as PlayState } from "./play.ts";
+import {
+  type Column,
+  keyFor,
+  MOST_COLUMNS,
+  newColumn,
+  type Play as Held,
+  type Play as PlayState,
+  type Play as ToolsPlay,
+} from "./play.ts";
 import css from "./playground.module.css";
 import { type KnownModel, useModels, pull } from "./queries.ts";
-import { Tools } from "./Tools.tsx";
 import { type Playing, usePlay } from "./usePlay.ts";
 import { Variables } from "./Variables.tsx";
 import { readPrompt } from "../../../../src/agents/prompts/chat-manifest.ts";
 import { playFromPrompt } from "./sources.ts";
 import { Trouble } from "../../resources/Trouble.tsx";
+import controls from "../../ui/controls.module.css";
+import { parseTools } from "./request.ts";
 
 const Save = lazy(async () => ({ default: (await import("./Save.tsx")).Save }));
 
@@ -209,4 +218,51 @@ export function useOpenPrompt(open: (play: PlayState) => void): string {
     return () => leave.abort();
   }, [name, word, setSearch]);
   return trouble;
+}
+
+/** The tools that are described to all models. */
+export function Tools({
+  play,
+  onChange,
+}: {
+  play: ToolsPlay;
+  onChange: (next: (play: ToolsPlay) => ToolsPlay) => void;
+}) {
+  const id = useId();
+  const { count, fault } = read(play);
+  return (
+    <details className={work.section} open={play.tools !== ""}>
+      <summary>{count === 0 ? "Tools" : `Tools (${count})`}</summary>
+      <div className={controls.row}>
+        <label htmlFor={id} className={controls.label}>
+          Tools as JSON
+        </label>
+        <textarea
+          id={id}
+          className={`${controls.field} ${controls.json}`}
+          rows={Math.min(12, play.tools.split("\n").length + 1)}
+          spellCheck={false}
+          value={play.tools}
+          placeholder='[{"type": "function", "function": {"name": "…", "parameters": {}}}]'
+          aria-invalid={fault !== undefined}
+          aria-describedby={`${id}-note`}
+          onChange={(event) => {
+            const tools = event.target.value;
+            onChange((held) => ({ ...held, tools }));
+          }}
+        />
+        <p id={`${id}-note`} className={fault === undefined ? controls.help : controls.error}>
+          {fault ?? "Described to the models. Assistants have their own."}
+        </p>
+      </div>
+    </details>
+  );
+}
+
+function read(play: ToolsPlay): { count: number; fault?: string } {
+  try {
+    return { count: parseTools(play).length };
+  } catch (error) {
+    return { count: 0, fault: error instanceof Error ? error.message : "The tools cannot be read." };
+  }
 }
