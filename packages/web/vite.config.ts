@@ -41,23 +41,24 @@ function findViews(id: string, context: Rolldown.ChunkingContext): string[] {
   return having.has(id) ? [] : [...having];
 }
 
+/** Views with the smallest budget (`scripts/page-weight.mjs`), and the first page. */
+const OFTEN = /\/(Chat|Traces|Overview)\.tsx$/;
+/** A module of one of these views and of at most two others is left to the bundler. */
+const FEW = 3;
+
 /**
- * The chunk of what several views share. A view that is opened often loads nothing that it does not need: what it shares is by the set
- * of these views. What many other views share is one chunk, and the rest is left to the bundler.
+ * The chunk of a module that several views share. A view that is opened often loads nothing that it does not need: its shared modules
+ * are in a chunk for each set of these views. All other modules are left to the bundler.
  *
- * @param count of the views that are opened often, which have the module. A chunk takes what its modules import along, so those with
- *   more views are made first
+ * @param count the number of views that are opened often and have the module. A chunk takes along what its modules import, so the
+ *   largest sets come first
  */
 const nameShared = (count: number) => (id: string, context: Rolldown.ChunkingContext) => {
   const views = findViews(id, context);
   const often = views.filter((view) => OFTEN.test(view)).map((view) => basename(view, ".tsx").toLowerCase());
-  if (often.length !== count || (count < 2 && views.length <= MANY)) return null;
+  if (often.length !== count || (count === 1 && views.length <= FEW)) return null;
   return ["shared", ...often.toSorted()].join("-");
 };
-
-/** Views with the smallest budget (`scripts/page-weight.mjs`), and the first page. */
-const OFTEN = /\/(Chat|Traces|Overview)\.tsx$/;
-const MANY = 3;
 
 /**
  * Chunks of what several views share. Over HTTP/1.1 six files load at a time, each after a round trip, so a view is a few files.
@@ -82,7 +83,6 @@ const GROUPS: Rolldown.CodeSplittingGroup[] = [
     test: /node_modules\/(@radix-ui|@floating-ui|radix-ui|aria-hidden)\/|packages\/web\/(ui\/(Modal|dialog|modal|menu|no-scroll-lock)|resources\/(Confirm|ModalForm))/,
     minShareCount: 2,
   },
-  { name: nameShared(0) },
 ];
 
 /** The page's own code, and its styles, are named in `index.html`: the entry imports them when it has sent the first requests. */

@@ -3,7 +3,7 @@ import type { UseQueryResult } from "@tanstack/react-query";
 import { type ComponentType, createContext, type ReactNode, useCallback, useContext, useState } from "react";
 import { useAction, useMay } from "../api/me.ts";
 import { Button } from "../ui/Button.tsx";
-import { ConfirmDelete } from "./Confirm.tsx";
+import { useLoaded } from "../ui/on-demand.ts";
 import type { Resource } from "./ListPage.tsx";
 import type { FormProps } from "./NewPage.tsx";
 import { Back, Page } from "./Page.tsx";
@@ -18,6 +18,9 @@ interface Deletion {
   text: string;
   remove: () => Promise<void>;
 }
+
+/** A dialog weighs more than most items: it is loaded when a person wants to delete. */
+const loadConfirm = async () => (await import("./Confirm.tsx")).ConfirmDelete;
 
 const AskContext = createContext<() => void>(() => undefined);
 
@@ -64,6 +67,7 @@ export function ItemPage<Row>({
       {children}
     </Loaded>
   );
+  const { Loaded: ConfirmDelete } = useLoaded(loadConfirm, isAsking, () => setAsking(false));
   const ask = useCallback(() => setAsking(true), []);
   return (
     <AskContext value={ask}>
@@ -77,7 +81,7 @@ export function ItemPage<Row>({
       >
         <Trouble text={trouble} />
         {whole === undefined ? content : <div className={whole}>{content}</div>}
-        {isAsking && (
+        {isAsking && ConfirmDelete && (
           <ConfirmDelete
             title={deletion.title ?? `Delete this ${one}?`}
             text={deletion.text}

@@ -20,7 +20,6 @@ export const Channel = v.variant("type", [
   }),
 ]);
 
-
 export const AlertBody = v.pipe(
   v.strictObject({
     name: text(200),
