@@ -2,17 +2,9 @@
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { authFetch, call } from "../../api/http.ts";
 import type { Range } from "../../resources/range.ts";
+import type { Entry as WireEntry } from "../../../../src/access/audit/wire.ts";
 
-export interface Entry {
-  id: string;
-  at: string;
-  actor: { kind: string; id: string };
-  action: string;
-  target_id: string;
-  detail: Record<string, unknown>;
-  address: string | null;
-  user_agent: string | null;
-}
+export type Entry = WireEntry & { detail: Record<string, unknown> };
 
 const PATH = "/api/v1/audit-log";
 const PAGE = 100;

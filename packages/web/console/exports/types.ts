@@ -1,5 +1,6 @@
 /** The shapes of exports, as the API has them. */
 import type { Export, ExportRun } from "../../../../src/exports/wire.ts";
+import type { Destination as WireDestination } from "../../../../src/exports/destinations/wire.ts";
 
 type Unread = "tenant_id" | "all_experiments" | "format" | "format_version" | "created_at" | "updated_at";
 
@@ -19,23 +20,9 @@ export type Run = Omit<ExportRun, "created_at" | "updated_at" | "metadata"> & {
 
 export type Status = Export["status"];
 
-export interface Destination {
-  id: string;
-  destination_type: "s3" | "r2";
-  display_name: string;
-  config: {
-    bucket_name: string;
-    prefix: string;
-    region: string | null;
-    endpoint_url: string | null;
-    include_bucket_in_prefix: boolean;
-    config_kwargs_s3: { addressing_style?: string | null } | null;
-  };
-  /** The names of the credentials that are set. */
-  credentials_keys: string[];
-  created_at: string;
-  updated_at: string;
-}
+export type Destination = Omit<WireDestination, "tenant_id" | "config"> & {
+  config: Omit<WireDestination["config"], "s3_additional_kwargs">;
+};
 
 /** It has not ended. */
 export const isOpen = ({ status }: Pick<Job, "status">) => status === "CREATED" || status === "RUNNING";

@@ -2,6 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { call } from "../../api/http.ts";
 import { queryClient } from "../../api/queries.ts";
+import type { Key, NewKey } from "../../../../src/access/auth/wire.ts";
 
 export const SCOPES = [
   { scope: "read", means: "reads threads, runs, traces, assistants and the Store" },
@@ -10,28 +11,7 @@ export const SCOPES = [
   { scope: "admin", means: "manages keys, OAuth access, webhook secrets; reads the audit log" },
 ] as const;
 
-export interface Key {
-  id: string;
-  name: string;
-  /** The first characters of the key. */
-  hint: string;
-  scopes: string[];
-  created_at: string;
-  expires_at: string | null;
-  last_used_at: string | null;
-  allowed_ips: string[] | null;
-  /** The key that replaced it. */
-  successor_id: string | null;
-  /** The permissions of its scopes that it may use. */
-  role: string | null;
-  /** Why an application's key ended. */
-  end_reason: "grant_revoked" | "grant_expired" | "grant_lapsed" | null;
-}
-
-export interface NewKey extends Key {
-  /** Shown once. */
-  key: string;
-}
+export type { Key, NewKey };
 
 const PATH = "/api/v1/api-keys";
 
