@@ -29,7 +29,7 @@ const sumSizes = (files) => [...files].reduce((sum, file) => sum + size(file), 0
 const first = collectFiles(entry);
 
 /** The views that are opened most. */
-const SMALL = ["chat/Chat.tsx", "trace/Traces.tsx"];
+const SMALL = ["chat/Chat.tsx", "traces/Traces.tsx"];
 
 const figures = [
   ["entry", sumSizes(first), 125_000],
