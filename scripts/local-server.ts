@@ -1,8 +1,6 @@
 /** A local Weir: `wrangler dev` on a folder of state, in a process group of its own. */
 import { spawn } from "node:child_process";
-import { randomInt } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { WRANGLER_CLI as WRANGLER, wranglerEnv } from "../src/cli/wrangler.ts";
 
@@ -134,28 +132,6 @@ async function answers(url: string, ended: Promise<void>): Promise<boolean> {
     if ((await Promise.race([over, pause])) === "over") return false;
   }
   return false;
-}
-
-/** The port, if it is free now. */
-export async function freePort(wanted: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer().once("error", () =>
-      reject(new Error(`Port ${wanted} is taken. Set PORT to another.`)),
-    );
-    probe.listen(wanted, "127.0.0.1", () => probe.close(() => resolve(wanted)));
-  });
-}
-
-/**
- * A free port that stays free while a server on it is killed and started again: below the ports that the system gives
- * to outgoing connections (from 32768 on Linux), one of which would otherwise take it in between.
- */
-export async function quietPort(): Promise<number> {
-  for (let attempt = 0; attempt < 50; attempt += 1) {
-    const port = await freePort(randomInt(20_000, 32_000)).catch(() => undefined);
-    if (port !== undefined) return port;
-  }
-  throw new Error("No free port below 32000.");
 }
 
 /** A key of the workspace with this id, or of a new one. Makes the workspace if there is none. */

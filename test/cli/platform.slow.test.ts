@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { quietPort } from "../../scripts/local-server.ts";
+import { quietPort } from "../support/ports.ts";
 import { build } from "../../src/cli/build.ts";
 import { localConfig, stateFolder } from "../../src/cli/dev/config.ts";
 import { WRANGLER_CLI as WRANGLER, wranglerEnv } from "../../src/cli/wrangler.ts";

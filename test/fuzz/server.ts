@@ -1,7 +1,8 @@
 /** The server under test: the built Worker with worker.ts, in a process group of its own. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { quietPort, serve } from "../../scripts/local-server.ts";
+import { serve } from "../../scripts/local-server.ts";
+import { quietPort } from "../support/ports.ts";
 import { CrossingsWatch } from "../support/edge-limits/watch.ts";
 import { newState } from "../support/new-state.ts";
 import { startOpenIdProvider } from "../support/openid-provider.ts";

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { quietPort } from "../../scripts/local-server.ts";
+import { quietPort } from "./ports.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 /** The command line from the sources of this repository. */
