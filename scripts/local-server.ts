@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { lockState } from "../src/cli/dev/state-lock.ts";
 import { WRANGLER_CLI as WRANGLER, wranglerEnv } from "../src/cli/wrangler.ts";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -60,7 +61,7 @@ export interface LocalServer {
   stop(signal?: "SIGTERM" | "SIGKILL"): Promise<void>;
 }
 
-/** Starts the Worker on the state in `persistTo` and waits until it answers. */
+/** Starts the Worker on the state in `persistTo`, which is this process's until the server ends, and waits until it answers. */
 export async function serve({
   port,
   persistTo,
@@ -87,6 +88,8 @@ export async function serve({
   ];
   args.push("--show-interactive-dev-session", "false", "--log-level", own ? "error" : "log");
   if (envFile) args.push("--env-file", envFile);
+  const url = `http://127.0.0.1:${port}`;
+  const lock = lockState(persistTo, url);
   const child = spawn(process.execPath, ["--no-warnings", WRANGLER, ...args], {
     cwd: ROOT,
     env: { ...wranglerEnv(), MINIFLARE_WORKERD_V8_FLAGS: v8Flags },
@@ -102,7 +105,7 @@ export async function serve({
       onOutput(text);
     });
   }
-  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve())).then(() => lock.release());
   const stop = async (signal: "SIGTERM" | "SIGKILL" = "SIGTERM") => {
     try {
       process.kill(own ? -pid : pid, signal);
@@ -111,7 +114,6 @@ export async function serve({
     }
     await ended;
   };
-  const url = `http://127.0.0.1:${port}`;
   const up = await answers(url, ended);
   if (!up) {
     await stop(own ? "SIGKILL" : "SIGTERM");

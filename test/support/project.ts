@@ -62,10 +62,10 @@ export interface RunningDev {
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
-/** `weir dev` in a folder. `command` is the program's file, this repository's if left out. */
-export async function startDev(root: string, command: string = CLI): Promise<RunningDev> {
+/** `weir dev` in a folder, with more arguments. `command` is the program's file, this repository's if left out. */
+export async function startDev(root: string, command: string = CLI, more: string[] = []): Promise<RunningDev> {
   const port = await quietPort();
-  const child: ChildProcess = spawn(process.execPath, [command, "dev", root, "--port", String(port)], {
+  const child: ChildProcess = spawn(process.execPath, [command, "dev", root, "--port", String(port), ...more], {
     cwd: root,
     stdio: ["ignore", "pipe", "pipe"],
   });
