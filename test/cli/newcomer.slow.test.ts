@@ -143,11 +143,15 @@ it("a graph throws, and a model's key is missing", async () => {
   expect(onPage(await streamFirst("keyed", "updates"))).not.toEqual([]);
 });
 
-it("the port is taken", async () => {
+it("the state is in use, and the port is taken", async () => {
   const taken = createServer();
   await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
   const { port } = taken.address() as { port: number };
-  expect(onPage(run(CLI, ["dev", project, "--port", String(port)]).output)).not.toEqual([]);
+  const argv = ["dev", project, "--port", String(port)];
+  expect(onPage(run(CLI, argv).output)).toEqual([expect.stringContaining("is in use")]);
+  expect(onPage(run(CLI, [...argv, "--state", join(home, "other")]).output)).toEqual([
+    expect.stringContaining("is taken"),
+  ]);
   taken.close();
 });
 

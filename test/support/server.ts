@@ -4,14 +4,8 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import {
-  type LocalServer,
-  localConfig,
-  newKey,
-  quietPort,
-  serve,
-  type ServeOptions,
-} from "../../scripts/local-server.ts";
+import { type LocalServer, localConfig, newKey, serve, type ServeOptions } from "../../scripts/local-server.ts";
+import { quietPort } from "./ports.ts";
 import { watchAnswers } from "./answers/origins.ts";
 import type { Crossing } from "./edge-limits/record.ts";
 import { CrossingsWatch, failOn } from "./edge-limits/watch.ts";

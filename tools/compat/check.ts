@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { createWriteStream } from "node:fs";
 import { join } from "node:path";
 import { Client } from "@langchain/langgraph-sdk";
-import { quietPort } from "../../scripts/local-server.ts";
+import { quietPort } from "../../test/support/ports.ts";
 import { readLanggraphVersion } from "./prepare.ts";
 import type { Project } from "./projects.ts";
 

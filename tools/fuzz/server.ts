@@ -1,7 +1,8 @@
 /** The server under test: the built Worker with worker.ts, in a process group of its own. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { quietPort, serve } from "../../scripts/local-server.ts";
+import { serve } from "../../scripts/local-server.ts";
+import { quietPort } from "../../test/support/ports.ts";
 import { CrossingsWatch } from "../../test/support/edge-limits/watch.ts";
 import { newState } from "../../test/support/new-state.ts";
 import { startOpenIdProvider } from "../../test/support/openid-provider.ts";

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { quietPort } from "../../../scripts/local-server.ts";
+import { quietPort } from "../../../test/support/ports.ts";
 
 const SCRIPT = join(import.meta.dirname, "..", "workers", "disk-s3.ts");
 

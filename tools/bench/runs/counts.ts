@@ -43,6 +43,8 @@ async function footprints(server: Weir, graph: Graph, fsyncs: () => number | und
 
 const ROWS: Meter[] = [
   "rows written: Thread",
+  "rows written: Ledger",
+  "rows written: Limiter",
   "rows written: ThreadIndex",
   "rows written: TracePartition",
   "D1 rows written",
@@ -52,6 +54,8 @@ const ROWS: Meter[] = [
   "D1 queries",
   "requests",
   "calls: Thread",
+  "calls: Ledger",
+  "calls: Limiter",
   "calls: ThreadIndex",
   "calls: TracePartition",
   "subrequests",

@@ -2,7 +2,7 @@
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { quietPort } from "../../../scripts/local-server.ts";
+import { quietPort } from "../../../test/support/ports.ts";
 import { peerCommand, setUpPeer } from "./peer.ts";
 import { connectServer, type Server, type Spawned, spawnServer } from "./server.ts";
 

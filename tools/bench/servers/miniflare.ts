@@ -3,6 +3,7 @@ import { readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, extname, join } from "node:path";
 import type * as miniflare from "miniflare";
+import { lockState } from "../../../src/cli/dev/state-lock.ts";
 
 interface Settings {
   /** The folders of the checkout and of the state, the configuration, and the entry of the bundle. */
@@ -17,6 +18,7 @@ interface Settings {
 }
 const settings = JSON.parse(process.argv[2] ?? "") as Settings;
 const { bundle, persistTo, port, inspectorPort } = settings;
+lockState(persistTo, `http://127.0.0.1:${port}`);
 // The bench compares checkouts, so each brings its own versions.
 const checkout = createRequire(join(settings.checkout, "package.json"));
 const { Miniflare, convertV4MiniflareOptions: convert } = checkout("miniflare") as typeof miniflare;

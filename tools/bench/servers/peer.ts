@@ -6,7 +6,7 @@ import { execFileSync } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { quietPort } from "../../../scripts/local-server.ts";
+import { quietPort } from "../../../test/support/ports.ts";
 import { connectServer, type Server, spawnServer } from "./server.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..", "..");

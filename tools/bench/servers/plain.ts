@@ -2,7 +2,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { newKey, quietPort } from "../../../scripts/local-server.ts";
+import { newKey } from "../../../scripts/local-server.ts";
+import { quietPort } from "../../../test/support/ports.ts";
 import { QUIET } from "../../../src/cli/wrangler.ts";
 import { SECRETS } from "../../../test/support/server.ts";
 import { isLeast } from "../least.ts";
