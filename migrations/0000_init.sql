@@ -35,7 +35,7 @@ CREATE TABLE `idempotency_keys` (
 	`headers` text,
 	`body` text,
 	`created_at` integer NOT NULL,
-	`epoch` integer,
+	`epoch` integer NOT NULL,
 	PRIMARY KEY(`workspace_id`, `key`)
 );
 --> statement-breakpoint

@@ -29,8 +29,6 @@ export async function run(argv: string[]): Promise<number> {
   if (!Number.isInteger(port) || port < 1 || port > 65_535)
     throw new CliFault(`"${values.port ?? process.env.PORT}" is no port.`);
   const { weirDir } = await findProject(dir);
-  // Earlier versions wrote the admin key into it.
-  rmSync(join(weirDir, "wrangler.log"), { force: true });
   const dev = new Dev({
     dir,
     port,

@@ -26,7 +26,7 @@ export interface IdempotencyKey {
   /** With the credential that uses it. */
   key: string;
   /** When it was first claimed; undefined when version 1.0 claimed it. */
-  epoch: number | undefined;
+  epoch: number;
   /** When it ends. */
   ends: number;
   /** The first request was answered with a stream that is not kept, or not yet. */

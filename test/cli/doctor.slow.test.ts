@@ -140,13 +140,3 @@ test.each([
 ])("%s in %s: %s", (version, range, expected) => {
   expect(satisfies(version, range)).toBe(expected);
 });
-
-test("a package with Weir's former name is a failed check, another project's and Weir's own", async () => {
-  write({ ...GOOD, "node_modules/weir/package.json": '{"version": "0.1.0-beta.4"}' });
-  const foreign = await doctor();
-  expect(foreign.said).toMatch(/FAILED {2}weir 0\.1\.0-beta\.4\n +It is the package of another project, not Weir/);
-  expect(foreign.said).toContain(`Run: npm uninstall weir && npm install --save-dev ${NAME}`);
-  expect(foreign.code).toBe(1);
-  write({ "node_modules/weir/package.json": '{"version": "1.0.0", "bin": {"weir": "dist/cli/main.js"}}' });
-  expect((await doctor()).said).toMatch(/FAILED {2}weir 1\.0\.0\n +It is an earlier version of Weir/);
-});

@@ -63,12 +63,4 @@ describe("a name", () => {
     expect(response.status).toBe(201);
     expect(await response.json()).toMatchObject({ client_name: name });
   });
-
-  it("that an earlier version accepted is not shown", async () => {
-    const client = await newClient();
-    await env.DB.prepare("update oauth_clients set name = ? where id = ?").bind("\u3164", client).run();
-    const page = await (await new Browser().open(request(client))).text();
-    expect(page).toContain("an unnamed application");
-    expect(page).not.toContain("\u3164");
-  });
 });
