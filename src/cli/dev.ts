@@ -1,6 +1,4 @@
 /** `weir dev`: serves a project on this machine and follows its changes. */
-import { rmSync } from "node:fs";
-import { join } from "node:path";
 import { readArguments, ENV, CliFault } from "./console.ts";
 import { Dev } from "./dev/loop.ts";
 import { findProject } from "./project/project.ts";
@@ -28,7 +26,8 @@ export async function run(argv: string[]): Promise<number> {
   const port = Number(values.port ?? process.env.PORT ?? 8787);
   if (!Number.isInteger(port) || port < 1 || port > 65_535)
     throw new CliFault(`"${values.port ?? process.env.PORT}" is no port.`);
-  const { weirDir } = await findProject(dir);
+  // A folder without a project ends the command. The faults of a project are waited for until they are mended.
+  await findProject(dir);
   const dev = new Dev({
     dir,
     port,

@@ -25,7 +25,7 @@ export interface App {
 export interface IdempotencyKey {
   /** With the credential that uses it. */
   key: string;
-  /** When it was first claimed; undefined when version 1.0 claimed it. */
+  /** When it was first claimed, milliseconds. */
   epoch: number;
   /** When it ends. */
   ends: number;

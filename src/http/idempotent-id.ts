@@ -13,9 +13,7 @@ export function idempotentId(c: Context<App>, part = ""): string {
   const held = c.get("idempotency");
   if (!held) return uuidv7();
   const { key, epoch } = held;
-  const texts = ["idempotency", c.get("principal").workspaceId, key];
-  // A request of version 1.0 has made its id without an epoch.
-  if (epoch !== undefined) texts.push(String(epoch));
+  const texts = ["idempotency", c.get("principal").workspaceId, key, String(epoch)];
   if (part !== "") texts.push(part);
   return deriveUuid(texts.join("\n"));
 }

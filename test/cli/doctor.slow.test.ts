@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { checkVersions, nodeFinding, run, missingExports } from "../../src/cli/doctor.ts";
-import { installedVersion, satisfies, NAME, PEERS } from "../../src/cli/project/package.ts";
+import { installedVersion, satisfies, PEERS } from "../../src/cli/project/package.ts";
 import { findProject } from "../../src/cli/project/project.ts";
 
 let root: string;

@@ -147,12 +147,12 @@ describe("the tables of an object", () => {
   it("get the steps that they lack when they are opened, and an older version of the same format works on them", async () =>
     runInObject((storage) => {
       new ObjectTables(storage, first).write(() => storage.sql.exec("INSERT INTO one VALUES ('x')"));
-      new ObjectTables(storage, second);
+      expect(new ObjectTables(storage, second).made).toBe(true);
       expect(listColumns(storage)).toEqual(["a", "b"]);
       expect(readVersion(storage)).toEqual({ format: FORMATS.ledger, steps: 2 });
       new ObjectTables(storage, first).write(() => storage.sql.exec("INSERT INTO one (a) VALUES ('y')"));
       expect(readVersion(storage)).toEqual({ format: FORMATS.ledger, steps: 2 });
-      new ObjectTables(storage, second);
+      expect(new ObjectTables(storage, second).isNewer).toBe(false);
       expect(storage.sql.exec("SELECT * FROM one").toArray()).toEqual([
         { a: "x", b: null },
         { a: "y", b: null },

@@ -1,5 +1,4 @@
 /** An API key works until it expires, from its networks, with its scopes; and what it makes or allows does not exceed it. */
-import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { isApiKeyShaped, newApiKey } from "../../src/access/auth/keys.ts";
 import { forgetCredentials } from "../../src/access/auth/store.ts";

@@ -1,5 +1,4 @@
 /** A client that never got the answer to a refresh can ask again; a token that is used after its successor ends the grant. */
-import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { readError, newTokens, refresh, type Tokens, withToken } from "../access/oauth/person.ts";
 import { newCaller } from "../support/caller.ts";

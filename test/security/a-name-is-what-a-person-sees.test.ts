@@ -1,7 +1,6 @@
 /** An application cannot hide behind characters that show nothing. */
-import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { Browser, CALLBACK, newClient, request } from "../access/oauth/person.ts";
+import { CALLBACK } from "../access/oauth/person.ts";
 import { send } from "../support/caller.ts";
 
 const register = (client_name: string) =>

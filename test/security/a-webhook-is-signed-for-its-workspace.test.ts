@@ -2,7 +2,7 @@
 import { createHmac } from "node:crypto";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { isStale, unseal } from "../../src/lib/crypto.ts";
+import { unseal } from "../../src/lib/crypto.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 
 interface Sent {

@@ -8,7 +8,6 @@ import {
   isNull,
   lt,
   ne,
-  not,
   notExists,
   or,
   type SQL,

@@ -74,7 +74,7 @@ export function queueWebhook(context: ThreadContext, run: RunRecord, url: string
 export function webhookDelivery(
   { workspaceId, threadId, values }: ThreadContext,
   run: RunRecord,
-  { url, path, delivery = run.id }: QueuedWebhook,
+  { url, path, delivery }: QueuedWebhook,
   interrupts?: WebhookInterrupts,
 ): Delivery<InterruptsOfDelivery> {
   const { error, stopped, updated, values: refs } = run.outcome;

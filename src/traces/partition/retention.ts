@@ -75,7 +75,7 @@ export async function register(env: Env, sql: SqlStorage, isHeld: () => boolean)
   const counts = readMeta(sql, "counts");
   if (!identity || !counts || JSON.stringify(counts) === JSON.stringify(readMeta(sql, "registered"))) return;
   const { workspaceId, projectId, day, shard } = identity;
-  const { rows, bytes, lastStart, changes = 0 } = counts;
+  const { rows, bytes, lastStart, changes } = counts;
   const lastRunStartTime = Math.floor(lastStart / 1000);
   const db = database(env.DB);
   await savePartition(db, { workspaceId, projectId, day, shard, rows, bytes, lastRunStartTime, changes });

@@ -1,5 +1,5 @@
 /** Checkpoints in the rows of their events, and late writes with the checkpoint that continues: found, changed and removed as in rows of their own. */
-import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
+import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { Checkpoints } from "../../../src/threads/checkpoints/checkpoints.ts";
@@ -12,7 +12,6 @@ import { failStorage } from "../../support/failing-storage.ts";
 import { generator, type Random, createRandom, SEED } from "../../support/random.ts";
 import { SOAK } from "../../support/thorough.ts";
 import { movePacks, rowsIn } from "../../support/thread-tables.ts";
-import { get, newThread, say, stream } from "../client.ts";
 
 const RUNS = ["run a", "run b", "run c"];
 const toId = (n: number) => `1f0${String(n).padStart(5, "0")}`;

@@ -9,7 +9,7 @@ import { refreshStats } from "../feedback.ts";
 import type { PriceTable } from "../../../limits/prices/prices.ts";
 import type { RunWrite } from "../../types.ts";
 import { type Day, emptyRow, mergeRun, sumKnown, sumTotals } from "./merge.ts";
-import { addToCounts, lastNumber, noteWritten, readMeta, writeMeta } from "../store/meta.ts";
+import { addToCounts, lastNumber, noteWritten } from "../store/meta.ts";
 import { writePayloads } from "../store/payloads.ts";
 import { PAYLOAD_COLUMNS, RUN_COLUMNS, type WholeRow } from "../store/tables.ts";
 import { weighWrite } from "../../limits.ts";

@@ -7,7 +7,7 @@ import { type PayloadBlob, putBlob } from "../../ingest/payloads.ts";
 import type { ExampleAttachment } from "../datasets/table.ts";
 import { BODY_BYTES, INLINE_BYTES, INLINE_TOTAL_BYTES } from "./schema.ts";
 import { decodeJson } from "../../../lib/json.ts";
-import { findSchemaBreach, findSchemaFault } from "../../../lib/json-schema.ts";
+import { findSchemaBreach } from "../../../lib/json-schema.ts";
 import type { DatasetRow } from "../datasets/store.ts";
 
 /** A body as its row holds it: JSON text, or the hash of the text in R2. */

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { segment, dayBounds } from "../../../../src/traces/time.ts";
 import { deleteTraces, keepWrites, tracesBegunHere } from "../../../../src/traces/partition/write/delete.ts";
 import { putFeedback } from "../../../../src/traces/partition/feedback.ts";
-import { findHeldIds, writeMeta } from "../../../../src/traces/partition/store/meta.ts";
+import { findHeldIds } from "../../../../src/traces/partition/store/meta.ts";
 import { readPage } from "../../../../src/traces/partition/read/page.ts";
 import { queryRuns, storedIds } from "../../../../src/traces/partition/read/read.ts";
 import { closable } from "../../../../src/traces/partition/blocks/blocks.ts";

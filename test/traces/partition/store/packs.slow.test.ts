@@ -3,7 +3,6 @@ import { env, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { parseFilter } from "../../../../src/traces/filter/filter.ts";
 import { PACKED_COLUMNS, SLOTS, slotColumn } from "../../../../src/traces/partition/store/packs.ts";
-import type { PageField } from "../../../../src/traces/columns.ts";
 import { PAYLOAD_COLUMNS } from "../../../../src/traces/partition/store/tables.ts";
 import { tracePartition } from "../../../../src/traces/stub.ts";
 import { PAYLOAD_FIELDS, type PartitionIdentity, type RunWrite } from "../../../../src/traces/types.ts";
@@ -14,8 +13,6 @@ import { seeded } from "../../../support/random.ts";
 import { DAY, makeProject, NOON, uuid7 } from "../../../support/traces.ts";
 
 const READ = { order: "asc" as const, after: null, limit: 10_000, maxBytes: 1e9, payloads: [...PAYLOAD_FIELDS] };
-const PAGE_FIELDS: PageField[] = ["id", ...PAYLOAD_FIELDS];
-const PAGE = { after: null, startTime: 0, endTime: NOON * 2, limit: 1_000, maxBytes: 1e9, fields: PAGE_FIELDS };
 const SLOT_COLUMNS = SLOTS.flatMap((slot) => PACKED_COLUMNS.map((column) => slotColumn(column, slot)));
 
 function openPartition(identity: PartitionIdentity) {
