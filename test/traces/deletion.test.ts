@@ -171,7 +171,7 @@ describe("deleting a trace", () => {
     const [key] = await keys("crash");
     await runInDurableObject(
       object,
-      (_, { storage }) => void storage.sql.exec("INSERT INTO doomed (key) VALUES (?)", key!),
+      (_, { storage }) => void storage.sql.exec("INSERT INTO doomed (key, due) VALUES (?, 0)", key!),
     );
     await runDurableObjectAlarm(object);
     expect(await keys("crash")).toHaveLength(1);
