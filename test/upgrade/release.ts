@@ -27,7 +27,9 @@ export function checkOutRelease(): Version {
   const folder = mkdtempSync(join(tmpdir(), "weir-release-"));
   const archive = spawnSync("git", ["archive", isTagged ? tag : commit], { cwd: ROOT, maxBuffer: 1024 ** 3 });
   if (archive.status !== 0)
-    throw new Error(`Neither ${tag} nor ${commit} is in this clone: git fetch --unshallow --tags.\n${archive.stderr}`);
+    throw new Error(
+      `Neither ${tag} nor ${commit} is in this clone: git fetch --unshallow --tags.\n${archive.stderr.toString()}`,
+    );
   execFileSync("tar", ["-xf", "-", "-C", folder], { input: archive.stdout });
   symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
   // Wrangler refuses to start without the folder of the page, and hides other secrets where some are required.
