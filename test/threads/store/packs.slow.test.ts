@@ -234,7 +234,7 @@ describe("the rows of checkpoints", () => {
                   const cursor = target.exec(text, ...params);
                   const rows = cursor.toArray();
                   read += cursor.rowsRead;
-                  return { toArray: () => rows, rowsWritten: 0 };
+                  return { toArray: () => rows, one: () => rows[0], rowsWritten: 0 };
                 }
               : (Reflect.get(target, name) as unknown),
         });

@@ -276,12 +276,12 @@ describe("an overloaded shard", () => {
       get: (id: DurableObjectId) => {
         const stub = real.get(id);
         if (id.toString() !== real.idFromName(`${caller.workspaceId}/${project}/${DAY}`).toString()) return stub;
-        const answer = async (method: string, args: unknown[]) => {
+        const dispatch = async (method: string, args: unknown[]) => {
           if (method !== "upsert") return stub.dispatch(method, args);
           refusals++;
           throw Object.assign(new Error("busy"), { overloaded: true, retryable: true });
         };
-        return { answer };
+        return { dispatch };
       },
     } as unknown as Env["TRACE_PARTITION"];
     const gathering = new OperationGatherer();
