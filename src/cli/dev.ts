@@ -1,6 +1,4 @@
 /** `weir dev`: serves a project on this machine and follows its changes. */
-import { rmSync } from "node:fs";
-import { join } from "node:path";
 import { readArguments, ENV, CliFault } from "./console.ts";
 import { Dev } from "./dev/loop.ts";
 import { lockState } from "./dev/state-lock.ts";
@@ -33,10 +31,8 @@ export async function run(argv: string[], prepare?: () => void): Promise<number>
   const port = Number(values.port ?? process.env.PORT ?? 8787);
   if (!Number.isInteger(port) || port < 1 || port > 65_535)
     throw new CliFault(`"${values.port ?? process.env.PORT}" is no port.`);
-  const { stateDir, weirDir } = await findProject(dir, values.state);
+  const { stateDir } = await findProject(dir, values.state);
   const lock = lockState(stateDir, `http://127.0.0.1:${port}`);
-  // Earlier versions wrote the admin key into it.
-  rmSync(join(weirDir, "wrangler.log"), { force: true });
   const dev = new Dev({
     dir,
     state: values.state,

@@ -9,9 +9,8 @@ import { quietPort } from "./ports.ts";
 import { watchAnswers } from "./answers/origins.ts";
 import type { Crossing } from "./edge-limits/record.ts";
 import { CrossingsWatch, failOn } from "./edge-limits/watch.ts";
-import { migrate } from "../../src/cli/dev/config.ts";
 import { QUIET } from "../../src/cli/wrangler.ts";
-import { databaseIn, newState } from "./new-state.ts";
+import { newState } from "./new-state.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 
@@ -188,19 +187,7 @@ export interface KillableServer extends TestServer, StateServer {}
 
 type KillableOptions = Pick<ServeOptions, "config" | "inspectorPort" | "v8Flags"> & { port?: number };
 
-/**
- * Applies the D1 migrations to the state in `persistTo`, then starts `wrangler dev` on it. `vars` has all secrets. Within
- * Cloudflare's limits, unless `config` is that of a Worker without them.
- */
-export async function startOn(
-  persistTo: string,
-  vars: Record<string, string>,
-  more: KillableOptions = {},
-): Promise<StateServer> {
-  await migrate(databaseIn(more.config ?? localConfig()), persistTo);
-  return startMigrated(persistTo, vars, more);
-}
-
+/** Starts `wrangler dev` on the state in `persistTo`. `vars` has all secrets. Within Cloudflare's limits, unless `config` is that of a Worker without them. */
 async function startMigrated(
   persistTo: string,
   vars: Record<string, string>,

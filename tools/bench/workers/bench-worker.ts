@@ -7,9 +7,10 @@
  * the object of a thread has written since it started.
  */
 import weir from "../../../examples/demo/worker.ts";
+import { ObjectTables } from "../../../src/lib/object-tables.ts";
 import { addToCounts, readMeta } from "../../../src/traces/partition/store/meta.ts";
 import { PACKED_COLUMNS, SLOTS, slotColumn } from "../../../src/traces/partition/store/packs.ts";
-import { hasTables, PAYLOAD_COLUMNS, RUN_COLUMNS } from "../../../src/traces/partition/store/tables.ts";
+import { PARTITION_SCHEMA, PAYLOAD_COLUMNS, RUN_COLUMNS } from "../../../src/traces/partition/store/tables.ts";
 import { TracePartition as Product } from "../../../src/traces/partition/object.ts";
 import { fillIndex, type Filling } from "./bench-index.ts";
 
@@ -27,7 +28,7 @@ export class TracePartition extends Product {
   /** Copy k starts k times the originals' span later, so that equal texts are far from each other. False without runs. */
   async multiply(wantedRows: number, times: number): Promise<boolean> {
     const { sql } = this.ctx.storage;
-    if (!hasTables(sql)) return false;
+    if (!new ObjectTables(this.ctx.storage, PARTITION_SCHEMA).made) return false;
     const { count, span, last } = sql
       .exec<{ count: number; span: number; last: number }>(
         "SELECT count(*) AS count, max(start_time) - min(start_time) + 1 AS span, max(n) AS last FROM runs",
