@@ -56,6 +56,8 @@ export default defineConfig({
         },
       },
       { resolve, test: { ...test, name: "alone", include: ALONE, exclude: absent, fileParallelism: false } },
+      // Needs test/python/setup.sh. `npm run test:python` has it, and `npm run test:node` does not.
+      { resolve, test: { ...test, name: "python", include: ["test/python/*.test.ts"], fileParallelism: false } },
     ],
   },
 });

@@ -1,6 +1,6 @@
 /**
  * `npm run scoreboard`: runs the tests of each public client and suite and writes docs/scoreboard.md from Vitest's reports. Fails
- * when a case fails. The Python SDK is among them where `python3` (or PYTHON) can import it, and is named where it cannot.
+ * when a case fails. It needs test/python/setup.sh.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -30,7 +30,7 @@ const ENTRIES: Entry[] = [
   { client: "LangGraph SDK (JavaScript)", dependency: "langgraph-sdk-2-0", files: sdkFiles, cases: ofSdk("2.0.0") },
   { client: "LangGraph SDK (JavaScript)", dependency: "langgraph-sdk-1-15", files: sdkFiles, cases: ofSdk("1.15.0") },
   { client: "LangGraph SDK (JavaScript)", dependency: "langgraph-sdk-1-11", files: sdkFiles, cases: ofSdk("1.11.0") },
-  { client: "LangGraph SDK (Python)", files: ["test/conformance/python-sdk.test.ts"] },
+  { client: "LangGraph SDK (Python)", files: ["test/python/langgraph-sdk.test.ts"] },
   {
     client: "`useStream` (React)",
     dependency: "@langchain/react",
@@ -161,7 +161,7 @@ function formatRow({ client, dependency, files, cases, note = "" }: Entry, all: 
 }
 
 const files = [...new Set(ENTRIES.flatMap((entry) => entry.files))];
-const inNode = files.filter((file) => file.startsWith("test/conformance/"));
+const inNode = files.filter((file) => /^test\/(conformance|python)\//.test(file));
 const inWorkers = files.filter((file) => !inNode.includes(file));
 const all = [...run("workers", inWorkers), ...run("node", inNode)];
 const rows = ENTRIES.map((entry) => formatRow(entry, all));

@@ -1,4 +1,4 @@
-"""What the Python SDK, unmodified, does against a server: `sdk.py <address> <key>`. Prints one JSON object a check.
+"""Checks of the Python SDK, unmodified, against a server: `langgraph_sdk_checks.py <address> <key>`. Prints one JSON object a check.
 
 A check is a function of a client. It fails by an exception, and by taking longer than TIMEOUT.
 """
@@ -10,12 +10,9 @@ import threading
 import time
 import traceback
 
-import stand_ins
+from langgraph_sdk import __version__, get_client, get_sync_client
+
 from methods import call_every_method
-
-USED = stand_ins.install()
-
-from langgraph_sdk import __version__, get_client, get_sync_client  # noqa: E402
 
 TIMEOUT = 30
 
@@ -293,7 +290,7 @@ SYNC = [
 
 
 def report(check, error=None):
-    print(json.dumps({"check": check.__name__, "error": error}), flush=True)
+    print(json.dumps({"case": check.__name__, "error": error}), flush=True)
 
 
 async def run_async(check, url, key):
@@ -325,7 +322,7 @@ def run_sync(check, url, key):
 if __name__ == "__main__":
     if sys.argv[1] == "--version":
         checks = [check.__name__ for check in ASYNC + SYNC]
-        print(json.dumps({"version": __version__, "stand_ins": USED, "checks": checks}))
+        print(json.dumps({"version": __version__, "checks": checks}))
     else:
         for each in ASYNC:
             asyncio.run(run_async(each, *sys.argv[1:3]))

@@ -1,43 +1,28 @@
-"""Every method of the LangSmith Python SDK, unmodified, against a server: `langsmith_sdk.py <address> <key>`.
+"""Every method of the LangSmith Python SDK, unmodified, against a server: `langsmith_checks.py <address> <key>`.
 
 Prints one JSON object for each method: its name, `served` or `refused`, and what went wrong.
 """
 
 import asyncio
-import importlib.util
 import inspect
 import json
 import os
 import re
 import sys
 import time
-import types
 import warnings
 from datetime import datetime, timezone
 from uuid import uuid4
 
+import httpx
+import httpx2
+import pandas
+import requests
+from langsmith import AsyncClient, Client, __version__
+from langsmith.schemas import ExampleCreate, ExampleUpdate
+from langsmith.utils import LangSmithConflictError
+
 warnings.filterwarnings("ignore")
-os.environ.setdefault("LANGCHAIN_CALLBACKS_BACKGROUND", "false")
-
-# The SDK takes the newer library where it is installed.
-HTTPX = [importlib.import_module(name) for name in ["httpx", "httpx2"] if importlib.util.find_spec(name)]
-import requests  # noqa: E402
-from langsmith import AsyncClient, Client, __version__  # noqa: E402
-from langsmith.utils import LangSmithConflictError  # noqa: E402
-from langsmith.schemas import ExampleCreate, ExampleUpdate  # noqa: E402
-
-# The SDK compares what is committed with these classes, also where it is plain JSON.
-if importlib.util.find_spec("langchain_core") is None:
-    for name, members in {
-        "langchain_core": [],
-        "langchain_core.prompts": ["ChatPromptTemplate"],
-        "langchain_core.prompts.structured": ["StructuredPrompt"],
-        "langchain_core.runnables": ["RunnableBinding", "RunnableSequence"],
-    }.items():
-        sys.modules[name] = types.ModuleType(name)
-        for member in members:
-            setattr(sys.modules[name], member, type(member, (), {}))
-    sys.modules["langchain_core"].__version__ = "0"
 
 # Methods and properties that ask the server nothing, or that are parts of the client with calls of their own below.
 LOCAL = set(
@@ -47,11 +32,9 @@ LOCAL = set(
 # The SDK refuses these itself.
 GONE = {f"{verb}_feedback_formula" for verb in ["create", "update", "delete"]}
 GONE |= {"get_feedback_formula_by_id", "list_feedback_formulas"}
-# They need pandas, a model, what the refused calls would give, or a route that `/info` does not announce.
-WITHOUT = set(
-    """upsert_examples_multipart upload_dataframe get_test_results generate_insights poll_insights
-    aevaluate aevaluate_run evaluate evaluate_run aread_project""".split()
-)
+# They need a model, what the refused calls would give, or a route that `/info` does not announce. ../load has `evaluate` and its results.
+WITHOUT = set("""upsert_examples_multipart generate_insights poll_insights
+    aevaluate aevaluate_run evaluate evaluate_run get_test_results aread_project""".split())
 
 ID = "00000000-0000-4000-8000-000000000000"
 CATEGORIES = {"type": "categorical", "categories": [{"value": 0, "label": "bad"}, {"value": 1, "label": "good"}]}
@@ -103,7 +86,14 @@ async def create_project(c, s):
 async def create_run(c, s):
     await done(
         c.create_run(
-            "r", {"q": 1}, "chain", project_name=s.name, id=s.run, trace_id=s.run, dotted_order=s.dotted, start_time=now()
+            "r",
+            {"q": 1},
+            "chain",
+            project_name=s.name,
+            id=s.run,
+            trace_id=s.run,
+            dotted_order=s.dotted,
+            start_time=now(),
         )
     )
     await flushed(c)
@@ -169,6 +159,11 @@ async def upload_csv(c, s):
     assert (example.inputs, example.outputs) == ({"a": "1"}, {"b": "2"}), example
 
 
+async def upload_dataframe(c, s):
+    made = c.upload_dataframe(pandas.DataFrame({"a": [1, 2], "b": [3, 4]}), f"df-{uuid4()}", ["a"], ["b"])
+    assert len(list(c.list_examples(dataset_id=made.id))) == 2
+
+
 async def get_experiment_results(c, s):
     results = c.get_experiment_results(project_id=s.experiment)
     rows = list(results["examples_with_runs"])
@@ -183,7 +178,9 @@ async def experiment_runs(c, s):
 
 
 async def create_annotation_queue(c, s):
-    made = await done(c.create_annotation_queue(name=f"q-{uuid4()}", rubric_instructions="read", rubric_items=[{"feedback_key": "k"}]))
+    made = await done(
+        c.create_annotation_queue(name=f"q-{uuid4()}", rubric_instructions="read", rubric_items=[{"feedback_key": "k"}])
+    )
     s.queue = str(made.id)
     assert (await done(c.read_annotation_queue(s.queue))).name == made.name
 
@@ -207,7 +204,13 @@ async def annotation_queues(c, s):
 
 
 def manifest(text):
-    return {"lc": 1, "type": "constructor", "id": ["langchain_core", "prompts", "PromptTemplate"], "kwargs": {"template": text}}
+    kwargs = {"template": text, "input_variables": [], "template_format": "f-string"}
+    return {
+        "lc": 1,
+        "type": "constructor",
+        "id": ["langchain", "prompts", "prompt", "PromptTemplate"],
+        "kwargs": kwargs,
+    }
 
 
 async def create_prompt(c, s):
@@ -236,13 +239,8 @@ async def pull_prompt_commit(c, s):
 
 
 async def pull_prompt(c, s):
-    """The SDK makes the prompt of LangChain, where that is installed."""
-    try:
-        prompt = await done(c.pull_prompt(f"py-{s.run}:prod"))
-    except ImportError as error:
-        assert "langchain" in str(error), error
-    else:
-        assert prompt.template == "one", prompt
+    prompt = await done(c.pull_prompt(f"py-{s.run}:prod"))
+    assert prompt.template == "one", prompt
 
 
 async def list_prompt_commits(c, s):
@@ -316,6 +314,7 @@ SERVED = {
     "read_project": lambda c, s: c.read_project(project_name=s.name),
     "update_project": lambda c, s: c.update_project(s.project, description="d"),
     "list_projects": lambda c, s: first(c.list_projects(name=s.name)),
+    "sessions": lambda c, s: c.sessions.retrieve(s.project),
     "create_dataset": create_dataset,
     "read_dataset": lambda c, s: c.read_dataset(dataset_id=s.dataset),
     "has_dataset": lambda c, s: c.has_dataset(dataset_id=s.dataset),
@@ -323,21 +322,31 @@ SERVED = {
     "create_example": create_example,
     "create_examples": lambda c, s: c.create_examples(dataset_id=s.dataset, examples=[{"inputs": {"a": 2}}]),
     "create_llm_example": lambda c, s: c.create_llm_example("in", "out", dataset_id=s.dataset),
-    "create_chat_example": lambda c, s: c.create_chat_example([{"type": "human", "data": {"content": "hi"}}], dataset_id=s.dataset),
+    "create_chat_example": lambda c, s: c.create_chat_example(
+        [{"type": "human", "data": {"content": "hi"}}], dataset_id=s.dataset
+    ),
     "create_example_from_run": lambda c, s: c.create_example_from_run(c.read_run(s.run), dataset_id=s.dataset),
-    "upload_examples_multipart": lambda c, s: c.upload_examples_multipart(dataset_id=s.dataset, uploads=[ExampleCreate(inputs={"a": 5})]),
+    "upload_examples_multipart": lambda c, s: c.upload_examples_multipart(
+        dataset_id=s.dataset, uploads=[ExampleCreate(inputs={"a": 5})]
+    ),
     "update_examples_multipart": lambda c, s: c.update_examples_multipart(
         dataset_id=s.dataset, updates=[ExampleUpdate(id=s.example, inputs={"a": 6})]
     ),
     "read_example": lambda c, s: c.read_example(s.example),
     "list_examples": lambda c, s: first(c.list_examples(dataset_id=s.dataset)),
     "update_example": lambda c, s: c.update_example(s.example, inputs={"a": 7}, dataset_id=s.dataset),
-    "update_examples": lambda c, s: c.update_examples(dataset_id=s.dataset, updates=[{"id": s.example, "inputs": {"a": 8}}]),
+    "update_examples": lambda c, s: c.update_examples(
+        dataset_id=s.dataset, updates=[{"id": s.example, "inputs": {"a": 8}}]
+    ),
     "update_dataset_tag": lambda c, s: c.update_dataset_tag(dataset_id=s.dataset, as_of=now(), tag="now"),
     "read_dataset_version": lambda c, s: c.read_dataset_version(dataset_id=s.dataset, tag="now"),
     "list_dataset_versions": lambda c, s: first(c.list_dataset_versions(dataset_id=s.dataset)),
-    "diff_dataset_versions": lambda c, s: c.diff_dataset_versions(dataset_id=s.dataset, from_version="now", to_version="latest"),
-    "update_dataset_splits": lambda c, s: c.update_dataset_splits(dataset_id=s.dataset, split_name="s", example_ids=[s.example]),
+    "diff_dataset_versions": lambda c, s: c.diff_dataset_versions(
+        dataset_id=s.dataset, from_version="now", to_version="latest"
+    ),
+    "update_dataset_splits": lambda c, s: c.update_dataset_splits(
+        dataset_id=s.dataset, split_name="s", example_ids=[s.example]
+    ),
     "list_dataset_splits": lambda c, s: c.list_dataset_splits(dataset_id=s.dataset),
     "share_dataset": share_dataset,
     "read_dataset_shared_schema": lambda c, s: c.read_dataset_shared_schema(dataset_id=s.dataset),
@@ -351,6 +360,7 @@ SERVED = {
     "get_experiment_results": get_experiment_results,
     "datasets": experiment_runs,
     "upload_csv": upload_csv,
+    "upload_dataframe": upload_dataframe,
     "read_dataset_openai_finetuning": lambda c, s: c.read_dataset_openai_finetuning(dataset_id=s.dataset),
     "create_annotation_queue": create_annotation_queue,
     "read_annotation_queue": lambda c, s: c.read_annotation_queue(s.queue),
@@ -373,6 +383,8 @@ SERVED = {
     "create_feedback_config": lambda c, s: c.create_feedback_config(f"k-{s.run}", feedback_config=CATEGORIES),
     "list_feedback_configs": lambda c, s: first(c.list_feedback_configs()),
     "update_feedback_config": lambda c, s: c.update_feedback_config(f"k-{s.run}", is_lower_score_better=True),
+    "add_feedback_categories": lambda c, s: c.add_feedback_categories(f"k-{s.run}", [{"value": 2, "label": "great"}]),
+    "remove_feedback_categories": lambda c, s: c.remove_feedback_categories(f"k-{s.run}", [2]),
     "delete_feedback_config": lambda c, s: c.delete_feedback_config(f"k-{s.run}"),
     "delete_feedback": lambda c, s: c.delete_feedback(s.feedback),
     "create_prompt": create_prompt,
@@ -396,6 +408,7 @@ SERVED = {
 }
 
 REFUSED = {
+    "agents": lambda c, s: first(c.agents.list()),
     "evaluators": lambda c, s: first(c.evaluators.list()),
     "sandboxes": lambda c, s: first(c.sandboxes.boxes.list()),
     "list_shared_projects": lambda c, s: first(c.list_shared_projects(dataset_share_token=ID)),
@@ -448,7 +461,7 @@ def watch():
         return send
 
     requests.Session.send = watched(requests.Session.send, lambda answer: answer.text)
-    for library in HTTPX:
+    for library in (httpx, httpx2):
         library.Client.send = watched(library.Client.send, lambda answer: answer.read().decode())
         library.AsyncClient.send = watched_async(library.AsyncClient.send)
 

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta, timezone
 from uuid import uuid4
 
 PARTS = ["assistants", "threads", "runs", "crons", "store"]
-# Its own checks in sdk.py.
+# langgraph_sdk_checks.py has checks of its own for it.
 ELSEWHERE = {"threads.stream"}
 
 
@@ -27,7 +27,9 @@ class Noted:
 def methods_of(client):
     for name in PARTS:
         part = getattr(client, name)
-        yield from (f"{name}.{one}" for one, _ in inspect.getmembers(part, inspect.isroutine) if not one.startswith("_"))
+        yield from (
+            f"{name}.{one}" for one, _ in inspect.getmembers(part, inspect.isroutine) if not one.startswith("_")
+        )
 
 
 async def done(answer):
@@ -74,12 +76,18 @@ async def threads(client, _threads):
     at = update["checkpoint"]["checkpoint_id"]
     assert (await done(client.get_state(made, checkpoint_id=at)))["checkpoint"]["checkpoint_id"] == at
     assert len(await done(client.get_history(made, limit=5))) == 1
-    assert (await done(client.update(made, metadata={"more": 1})))["metadata"] == {"from": mark, "more": 1, "graph_id": "echo"}
+    assert (await done(client.update(made, metadata={"more": 1})))["metadata"] == {
+        "from": mark,
+        "more": 1,
+        "graph_id": "echo",
+    }
     assert await done(client.update(made, metadata={"more": 2}, return_minimal=True)) is None
     assert (await done(client.get(made, include=["ttl"])))["metadata"]["more"] == 2
     copied = await done(client.copy(made))
     assert copied["thread_id"] != made
-    found = await done(client.search(ids=[made], select=["thread_id", "values"], extract={"first": "values.messages[0].content"}))
+    found = await done(
+        client.search(ids=[made], select=["thread_id", "values"], extract={"first": "values.messages[0].content"})
+    )
     assert [(one["thread_id"], one["extracted"]) for one in found] == [(made, {"first": "one"})], found
     # The copy is the other one.
     assert await done(client.count(metadata={"from": mark})) == 2
@@ -97,12 +105,18 @@ async def runs(client, threads):
     assert (await done(client.join(thread, run["run_id"])))["messages"][-1]["content"] == "You said: hi"
     assert (await done(client.get(thread, run["run_id"])))["status"] == "success"
     assert [part.event for part in await items(client.join_stream(thread, run["run_id"]))]
-    assert [one["run_id"] for one in await done(client.list(thread, status="success", select=["run_id"]))] == [run["run_id"]]
+    assert [one["run_id"] for one in await done(client.list(thread, status="success", select=["run_id"]))] == [
+        run["run_id"]
+    ]
     assert (await items(client.stream(thread, "echo", input=say("hi"))))[0].event == "metadata"
-    second = await items(client.stream(thread, "echo", input=say("hi"), stream_mode=["updates", "values"], version="v2"))
+    second = await items(
+        client.stream(thread, "echo", input=say("hi"), stream_mode=["updates", "values"], version="v2")
+    )
     assert "values" in [part["type"] for part in second], second
     assert (await done(client.wait(None, "echo", input=say("stateless"))))["messages"]
-    batch = await done(client.create_batch([{"assistant_id": "echo", "input": say("a")}, {"assistant_id": "echo", "input": say("b")}]))
+    batch = await done(
+        client.create_batch([{"assistant_id": "echo", "input": say("a")}, {"assistant_id": "echo", "input": say("b")}])
+    )
     assert len(batch) == 2
     slow = (await done(client.create(thread, "actor", input=say("forever"))))["run_id"]
     await done(client.cancel(thread, slow, wait=True))
@@ -126,7 +140,11 @@ async def crons(client, threads):
     thread = (await done(threads.create()))["thread_id"]
     mark = str(uuid4())
     end = datetime.now(timezone.utc) + timedelta(days=1)
-    made = await done(client.create("echo", schedule="0 0 1 1 *", input=say("x"), metadata={"py": mark}, end_time=end, timezone="Europe/Oslo"))
+    made = await done(
+        client.create(
+            "echo", schedule="0 0 1 1 *", input=say("x"), metadata={"py": mark}, end_time=end, timezone="Europe/Oslo"
+        )
+    )
     own = await done(client.create_for_thread(thread, "echo", schedule="0 0 1 1 *", input=say("x")))
     found = await done(client.search(thread_id=thread))
     assert [one["cron_id"] for one in found] == [own["cron_id"]]
@@ -142,6 +160,8 @@ async def store(client, _threads):
     await done(client.put_item(["py", "methods"], key="k", value={"n": 1}, ttl=5))
     assert (await done(client.get_item(["py", "methods"], key="k", refresh_ttl=True)))["value"] == {"n": 1}
     assert (await done(client.get_item(["py", "methods"], key="none"))) is None
-    assert [one["key"] for one in (await done(client.search_items(["py", "methods"], filter={"n": 1})))["items"]] == ["k"]
+    assert [one["key"] for one in (await done(client.search_items(["py", "methods"], filter={"n": 1})))["items"]] == [
+        "k"
+    ]
     assert ["py", "methods"] in (await done(client.list_namespaces(prefix=["py"], max_depth=2)))["namespaces"]
     await done(client.delete_item(["py", "methods"], key="k"))
