@@ -159,14 +159,6 @@ it.each<[string, Record<string, string | object>]>([
   ["a graph's file is missing", { "langgraph.json": { graphs: { absent: "./src/absent.ts:graph" } } }],
   ["an export is missing", { "langgraph.json": { graphs: { echo: "./src/echo.ts:grpah" } }, "src/echo.ts": ECHO }],
   ["a graph is Python", { "langgraph.json": { graphs: { old: "./agent.py:graph" } }, "agent.py": "graph = 1" }],
-  [
-    "another project's `weir` is installed",
-    {
-      "langgraph.json": { graphs: { echo: "./echo.ts:graph" } },
-      "echo.ts": "export const graph = { invoke() {}, stream() {} };",
-      "node_modules/weir/package.json": { version: "0.1.0-beta.4" },
-    },
-  ],
 ])("%s: weir doctor says what to do", (_, files) => {
   const { output, status } = run(CLI, ["doctor", createFolder(files)], { env: { CLOUDFLARE_API_TOKEN: undefined } });
   expect(onPage(output.slice(0, output.indexOf("No Cloudflare account")))).not.toEqual([]);

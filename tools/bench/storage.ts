@@ -4,7 +4,7 @@ import { timeRun } from "./runs/drive.ts";
 import { mb, table } from "./figures.ts";
 import { startAlone } from "./servers/plain.ts";
 import type { Weir } from "./servers/server.ts";
-import { listFiles, indexedThreads, type Kept, measureKept } from "./storage/databases.ts";
+import { listFiles, type Kept, measureKept } from "./storage/databases.ts";
 import type { Bench } from "./bench.ts";
 import { chooseAmount } from "./least.ts";
 
@@ -58,6 +58,5 @@ export const bench: Bench = {
         ),
       ],
     );
-    console.log(`\nRows in D1's index of threads: ${indexedThreads(server.persistTo)}.`);
   },
 };

@@ -33,12 +33,6 @@ export function measureKept(files: string[]): Kept {
   return kept;
 }
 
-/** Rows of the index of threads in D1. */
-export function indexedThreads(persistTo: string): number {
-  const [file = ""] = globSync(join(persistTo, "v3", "d1", "*", "[0-9a-f]*.sqlite"));
-  return read(file, "SELECT count(*) AS threads FROM threads").threads ?? 0;
-}
-
 function read(file: string, query: string): Record<string, number> {
   const database = new DatabaseSync(file);
   try {
