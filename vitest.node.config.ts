@@ -12,12 +12,12 @@ const resolve = {
 };
 
 /** What writes to `dist`, which the servers of other tests read. */
-const ALONE = ["test/cli/package.slow.test.ts", "test/soak/**/*.test.ts"];
+const ALONE = ["test/cli/package.slow.test.ts", "tools/soak/**/*.test.ts"];
 
 /** What `npm test` leaves to `npm run test:all`, and what this machine cannot run: scripts/test.ts names it. */
 const absent = [
   ...(ALL ? [] : ["test/**/*.slow.test.ts"]),
-  ...(SOAK ? [] : ["test/soak/**"]),
+  ...(SOAK ? [] : ["tools/soak/**"]),
   ...(process.env.TEST_EXCLUDE?.split(" ").filter(Boolean) ?? []),
 ];
 
@@ -41,7 +41,7 @@ export default defineConfig({
           ...test,
           ...atTheSameTime,
           name: "node",
-          include: ["test/{cli,compat,docs,conformance,crash,upgrade,smoke,fuzz,scripts}/**/*.test.ts"],
+          include: ["test/{cli,compat,docs,conformance,crash,upgrade,scripts}/**/*.test.ts"],
         },
       },
       {
@@ -56,6 +56,8 @@ export default defineConfig({
         },
       },
       { resolve, test: { ...test, name: "alone", include: ALONE, exclude: absent, fileParallelism: false } },
+      // Needs test/python/setup.sh. `npm run test:python` has it, and `npm run test:node` does not.
+      { resolve, test: { ...test, name: "python", include: ["test/python/*.test.ts"], fileParallelism: false } },
     ],
   },
 });

@@ -1,9 +1,8 @@
 /** A local Weir: `wrangler dev` on a folder of state, in a process group of its own. */
 import { spawn } from "node:child_process";
-import { randomInt } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
+import { lockState } from "../src/cli/dev/state-lock.ts";
 import { WRANGLER_CLI as WRANGLER, wranglerEnv } from "../src/cli/wrangler.ts";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -62,7 +61,7 @@ export interface LocalServer {
   stop(signal?: "SIGTERM" | "SIGKILL"): Promise<void>;
 }
 
-/** Starts the Worker on the state in `persistTo` and waits until it answers. */
+/** Starts the Worker on the state in `persistTo`, which is this process's until the server ends, and waits until it answers. */
 export async function serve({
   port,
   persistTo,
@@ -89,6 +88,8 @@ export async function serve({
   ];
   args.push("--show-interactive-dev-session", "false", "--log-level", own ? "error" : "log");
   if (envFile) args.push("--env-file", envFile);
+  const url = `http://127.0.0.1:${port}`;
+  const lock = lockState(persistTo, url);
   const child = spawn(process.execPath, ["--no-warnings", WRANGLER, ...args], {
     cwd: ROOT,
     env: { ...wranglerEnv(), MINIFLARE_WORKERD_V8_FLAGS: v8Flags },
@@ -104,7 +105,7 @@ export async function serve({
       onOutput(text);
     });
   }
-  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve())).then(() => lock.release());
   const stop = async (signal: "SIGTERM" | "SIGKILL" = "SIGTERM") => {
     try {
       process.kill(own ? -pid : pid, signal);
@@ -113,7 +114,6 @@ export async function serve({
     }
     await ended;
   };
-  const url = `http://127.0.0.1:${port}`;
   const up = await answers(url, ended);
   if (!up) {
     await stop(own ? "SIGKILL" : "SIGTERM");
@@ -134,28 +134,6 @@ async function answers(url: string, ended: Promise<void>): Promise<boolean> {
     if ((await Promise.race([over, pause])) === "over") return false;
   }
   return false;
-}
-
-/** The port, if it is free now. */
-export async function freePort(wanted: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer().once("error", () =>
-      reject(new Error(`Port ${wanted} is taken. Set PORT to another.`)),
-    );
-    probe.listen(wanted, "127.0.0.1", () => probe.close(() => resolve(wanted)));
-  });
-}
-
-/**
- * A free port that stays free while a server on it is killed and started again: below the ports that the system gives
- * to outgoing connections (from 32768 on Linux), one of which would otherwise take it in between.
- */
-export async function quietPort(): Promise<number> {
-  for (let attempt = 0; attempt < 50; attempt += 1) {
-    const port = await freePort(randomInt(20_000, 32_000)).catch(() => undefined);
-    if (port !== undefined) return port;
-  }
-  throw new Error("No free port below 32000.");
 }
 
 /** A key of the workspace with this id, or of a new one. Makes the workspace if there is none. */

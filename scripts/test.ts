@@ -1,10 +1,9 @@
 /**
  * `npm test`: the tests in workerd, then those in Node against the built Worker, without the slow files. `npm run test:all`
- * (ALL_TESTS=true) has all files and all cases. What needs Chromium or the sources of the Python SDKs runs where they are, and is
- * named where they are not. With CI=true Chromium must be there, and no test may be skipped. No package registry that a
- * bare machine has carries the Python SDKs, so they are not mandatory.
+ * (ALL_TESTS=true) has all files and all cases. What needs Chromium runs where it is, and is
+ * named where it is not. With CI=true it must be there, and no test may be skipped. `npm run test:python` has the tests with
+ * clients in Python.
  */
-import { spawnSync } from "node:child_process";
 import { CHROMIUM, CHROMIUM_NEEDED } from "../test/support/chromium.ts";
 import { buildPage } from "./build-page.ts";
 import type { Report } from "./tests/reporter.ts";
@@ -21,27 +20,6 @@ const PARTS = [
     tests: "test/browser/**",
     needs: CHROMIUM_NEEDED,
     isThere: () => CHROMIUM !== undefined,
-    mandatory: true,
-  },
-  {
-    tests: "test/conformance/python-sdk.test.ts",
-    needs: "a python3 (or PYTHON) that can import langgraph_sdk (PYTHONPATH may name its sources)",
-    isThere: () => spawnSync(process.env.PYTHON ?? "python3", ["-c", "import langgraph_sdk"]).status === 0,
-    mandatory: false,
-  },
-  {
-    tests: "test/conformance/langsmith-python.test.ts",
-    needs: "a python3 (or LANGSMITH_PYTHON) that can import langsmith (PYTHONPATH may name its folders)",
-    isThere: () =>
-      spawnSync(process.env.LANGSMITH_PYTHON ?? process.env.PYTHON ?? "python3", ["-c", "import langsmith"]).status ===
-      0,
-    mandatory: false,
-  },
-  {
-    tests: "test/docs/python-samples.test.ts",
-    needs: "python3",
-    isThere: () => spawnSync("python3", ["--version"]).status === 0,
-    mandatory: false,
   },
 ];
 
@@ -51,8 +29,8 @@ function runNode(): Report {
 }
 
 const absent = PARTS.filter(({ isThere }) => !isThere());
-for (const { tests, needs, mandatory } of absent) {
-  if (!mandatory || !strict) continue;
+for (const { tests, needs } of absent) {
+  if (!strict) continue;
   console.error(`The tests in ${tests} need ${needs}.`);
   process.exit(1);
 }

@@ -10,7 +10,6 @@ export const HOME = "README.md";
 const SECTIONS: Record<string, Record<string, string>> = {
   Start: {
     "quick-start": "Quick start",
-    "first-minutes": "The first five minutes",
     migrate: "Migrate",
     configuration: "Configuration",
     "own-code": "Your own code",
@@ -26,12 +25,10 @@ const SECTIONS: Record<string, Record<string, string>> = {
     operations: "Operations",
     limits: "Limits of the platform",
     costs: "Costs",
-    scale: "Scale",
   },
   Agents: {
     graphs: "Graphs",
     api: "The API",
-    methods: "Methods of the client",
     streaming: "Streaming",
     "flow-control": "Flow control",
     budgets: "Budgets",
@@ -71,9 +68,8 @@ const SECTIONS: Record<string, Record<string, string>> = {
     "event-log": "The event log",
     storage: "Storage",
     promises: "Promises",
-    "history-checker": "The history checker",
   },
-  Measurements: { benchmarks: "Benchmarks", "run-cost": "Where the CPU of a run goes", scoreboard: "Scoreboard" },
+  Measurements: { benchmarks: "Benchmarks", scoreboard: "Scoreboard" },
 };
 
 /** The sidebar. Throws if a page is missing from it, or if it names a page that does not exist. */

@@ -4,11 +4,9 @@ import "./style/tokens.css";
 import "./style/base.css";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { isKnown } from "./api/queries.ts";
-import { App } from "./frame/App.tsx";
-import { loadCodeAt } from "./frame/code.ts";
-import { requestOnNavigation } from "./frame/first.ts";
-import { isWarmingUp, warmUp } from "./frame/warm.ts";
+import { isKnown, isQuiet } from "./api/queries.ts";
+import { App } from "./app/App.tsx";
+import { isLoadingIdle, loadCodeAt, loadWhenIdle, requestOnNavigation } from "./app/prefetch.ts";
 
 /** Milliseconds in which the page is loaded again once at most. */
 const RELOAD = 60_000;
@@ -23,7 +21,7 @@ const answers = () =>
 // A deploy replaces the files that this tab may still load: reload the page.
 addEventListener("vite:preloadError", () => {
   const last = Number(sessionStorage.getItem("weir.reloaded"));
-  if (isWarmingUp() || Date.now() - last < RELOAD) return;
+  if (isLoadingIdle() || Date.now() - last < RELOAD) return;
   void answers().then((isThere) => {
     if (!isThere) return;
     sessionStorage.setItem("weir.reloaded", String(Date.now()));
@@ -47,4 +45,4 @@ if (root)
     ),
   );
 
-void warmUp().catch(() => undefined);
+void loadWhenIdle(isQuiet).catch(() => undefined);

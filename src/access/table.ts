@@ -37,7 +37,7 @@ export const apiKeys = sqliteTable(
     createdAt: integer("created_at").notNull(),
     /** When the key stops working, milliseconds since 1970. Null: never. */
     expiresAt: integer("expires_at"),
-    /** When the key was last used, with an hour's precision. Null: never, or before this column was there. */
+    /** When the key was last used, with an hour's precision. Null: never. */
     lastUsedAt: integer("last_used_at"),
     /** The networks (CIDR) from which the key works. Null: any. */
     allowedIps: text("allowed_ips", { mode: "json" }).$type<string[]>(),

@@ -38,6 +38,14 @@ export class CliFault extends Error {
   override name = "Fault";
 }
 
+/** Prints a Fault, or what `parseArgs` refuses, without its stack. Gives the exit code, and throws any other error. */
+export function reportFault(error: unknown): number {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (!(error instanceof CliFault) && !code?.startsWith("ERR_PARSE_ARGS")) throw error;
+  console.error(printable(message));
+  return 1;
+}
+
 // The arguments of the commands that work on a project.
 
 /** The option that names an environment of the project's wrangler configuration. */

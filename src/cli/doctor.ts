@@ -8,15 +8,7 @@ import { readArguments, ENV, CliFault } from "./console.ts";
 import { build } from "./build.ts";
 import { openAccount } from "./deploy/account.ts";
 import { generate } from "./project/generate.ts";
-import {
-  findFormerPackage,
-  installedVersion,
-  nodeFault,
-  satisfies,
-  FORMER_NAME,
-  NAME,
-  PEERS,
-} from "./project/package.ts";
+import { installedVersion, nodeFault, satisfies, PEERS } from "./project/package.ts";
 
 // Whether the files that langgraph.json names export what it says.
 
@@ -81,7 +73,7 @@ async function examine(dir: string, { env }: { env?: string }): Promise<DoctorFi
   const findings = [nodeFinding(process.versions.node)];
   const project = await runCheck(findings, "langgraph.json", () => findProject(dir));
   if (!project) return findings;
-  findings.push(...versionFindings(project), ...formerFindings(project));
+  findings.push(...versionFindings(project));
   const generated = await runCheck(findings, "wrangler configuration", () => generate(project, { env }));
   if (!generated) return findings;
   await runCheck(findings, `graphs: ${Object.keys(project.config.graphs).join(", ")}`, async () => {
@@ -130,17 +122,6 @@ function versionFindings({ root }: Project): DoctorFinding[] {
     if (satisfies(version, range)) return { what };
     return { what, fault: `Weir runs with ${range}. Run: npm install "${name}@${range}"` };
   });
-}
-
-/** A package with Weir's former name: its command has the same name as Weir's. */
-function formerFindings({ root }: Project): DoctorFinding[] {
-  const former = findFormerPackage(root);
-  if (!former) return [];
-  const what = `${FORMER_NAME} ${former.version}`;
-  const why = former.foreign
-    ? `It is the package of another project, not Weir, which is ${NAME}.`
-    : `It is an earlier version of Weir, which is now ${NAME}.`;
-  return [{ what, fault: `${why} Run: npm uninstall ${FORMER_NAME} && npm install --save-dev ${NAME}` }];
 }
 
 async function accountLine(dir: string): Promise<string> {

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** The command line: a table of commands. Each module exports `run`, which gives the exit code, and `usage`. */
 import module from "node:module";
-import { CliFault, printable } from "./console.ts";
+import { CliFault, reportFault } from "./console.ts";
 import { nodeFault, VERSION } from "./project/package.ts";
 
 export interface Command {
@@ -51,16 +51,6 @@ function print(text: string): number {
   return 0;
 }
 
-/** What `parseArgs` refuses is a mistake in the arguments. */
-const isFault = (error: unknown): error is Error =>
-  error instanceof CliFault || (error as { code?: string } | null)?.code?.startsWith("ERR_PARSE_ARGS") === true;
-
 // Node 22.0 does not have it.
 module.enableCompileCache?.();
-try {
-  process.exitCode = await main(process.argv.slice(2));
-} catch (error) {
-  if (!isFault(error)) throw error;
-  console.error(printable(error.message));
-  process.exitCode = 1;
-}
+process.exitCode = await main(process.argv.slice(2)).catch(reportFault);

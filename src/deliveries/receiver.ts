@@ -116,7 +116,7 @@ export async function openReceivers(
 export interface OwnWebhook {
   /** The path and the query. */
   path: string;
-  /** The absolute address of the path, which is also `webhook`: versions without this member call that address. */
+  /** The absolute address of the path, which is also `webhook` until a change of the webhook leaves this member behind. */
   url: string;
 }
 
@@ -125,7 +125,7 @@ export interface StoredWebhook {
   own_webhook?: OwnWebhook;
 }
 
-/** The path to call in this server. Undefined for an address, also one that an earlier version has set in place of the path. */
+/** The path to call in this server. Undefined for an address, also one that has been set in place of the path. */
 export function readOwnPath({ webhook, own_webhook }: StoredWebhook): string | undefined {
   return own_webhook?.url === webhook ? own_webhook?.path : undefined;
 }

@@ -1,5 +1,4 @@
 /** The secrets that sign webhooks: `/api/v1/webhook-secrets`. */
-import { Id, Time } from "../http/shapes.ts";
 import { Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../access/audit/record.ts";
@@ -12,6 +11,7 @@ import { Problem } from "../lib/problem.ts";
 import { body } from "../http/validate.ts";
 import { secretPurpose } from "./send.ts";
 import { deleteSecret, findSecret, listSecrets, rotateSecret, type WebhookSecretRow } from "./store.ts";
+import { Secret, NewSecret } from "./wire.ts";
 
 const DAY_SECONDS = 24 * 3600;
 /** Each valid secret adds one signature to every delivery. */
@@ -26,11 +26,6 @@ const RotateSecret = v.strictObject({
 });
 
 const doc = createDoc("Workspaces and keys");
-
-const secret = { id: Id, hint: v.string(), created_at: Time, expires_at: v.nullable(Time) };
-const Secret = v.pipe(v.object(secret), v.title("WebhookSecret"));
-/** The secret itself is shown once. */
-const NewSecret = v.object({ ...secret, secret: v.string() });
 
 const toWireSecret = ({ id, hint, createdAt, expiresAt }: WebhookSecretRow): v.InferOutput<typeof Secret> => ({
   id,

@@ -17,8 +17,7 @@ import { Slots } from "./slots.ts";
 export type ExportMessage = { exportId: string } | RunMessage;
 export interface RunMessage {
   runId: string;
-  /** Absent in messages of earlier versions. */
-  destinationId?: string;
+  destinationId: string;
 }
 
 /** Steps after which a crash leaves work unfinished. Tests stop the process there. */

@@ -88,8 +88,7 @@ export interface ExportedFile {
   rows: number;
   bytes: number;
   sha256: string;
-  /** Absent: shard 0. */
-  shard?: number;
+  shard: number;
 }
 
 /** A file that is being written: recorded before anything is sent, so that a later owner can remove it. */
@@ -104,8 +103,8 @@ export interface PendingUpload {
 export interface ExportCursor {
   start_time: number;
   id: string;
-  /** The number of the shard's last change before the last page was read. Absent in rows of earlier versions. */
-  change?: number;
+  /** The number of the shard's last change before the last page was read. */
+  change: number;
   /** The runs whose start_time moved across the cursor, by id: whether they are in `files`. */
   moved?: Record<string, boolean>;
 }

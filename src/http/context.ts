@@ -27,8 +27,8 @@ export interface App {
 export interface IdempotencyKey {
   /** With the credential that uses it. */
   key: string;
-  /** When it was first claimed; undefined when version 1.0 claimed it. */
-  epoch: number | undefined;
+  /** When it was first claimed, milliseconds. */
+  epoch: number;
   /** When it ends. */
   ends: number;
   /** The first request was answered with a stream that is not kept, or not yet. */
@@ -143,9 +143,7 @@ export function idempotentId(c: Context<App>, part = ""): string {
   const held = c.get("idempotency");
   if (!held) return uuidv7();
   const { key, epoch } = held;
-  const texts = ["idempotency", c.get("principal").workspaceId, key];
-  // A request of version 1.0 has made its id without an epoch.
-  if (epoch !== undefined) texts.push(String(epoch));
+  const texts = ["idempotency", c.get("principal").workspaceId, key, String(epoch)];
   if (part !== "") texts.push(part);
   return deriveUuid(texts.join("\n"));
 }

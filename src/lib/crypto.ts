@@ -14,37 +14,39 @@ interface SealKey {
   raw: Uint8Array<ArrayBuffer>;
 }
 
-/** Begins a ciphertext under a derived key. One without it is under ENCRYPTION_KEY itself, as earlier versions wrote it. */
-const DERIVED = "v2.";
+/** Begins a ciphertext: the number of its form. */
+const FORM = "v1";
 const IV_BYTES = 12;
 const KEY_BYTES = 32;
 
-/** `v2.<key id>.<base64 of a random IV and the ciphertext with its tag>`. `purpose` must be the same to open it. */
+/** `v1.<key id>.<base64 of a random IV and the ciphertext with its tag>`. `purpose` must be the same to open it. */
 export async function sealText(keys: SealKeys, text: string, purpose: string): Promise<string> {
   const { id, raw } = await sealKey(keys.ENCRYPTION_KEY);
   const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
   const data = new TextEncoder().encode(text);
   const sealed = await crypto.subtle.encrypt(cipherParameters(iv, purpose), await derivedKey(raw, purpose), data);
-  return `${DERIVED}${id}.${Buffer.concat([iv, new Uint8Array(sealed)]).toString("base64")}`;
+  return `${FORM}.${id}.${Buffer.concat([iv, new Uint8Array(sealed)]).toString("base64")}`;
 }
 
 /** Throws when no key of the deployment fits, or the text was sealed for another purpose. */
 export async function unseal(keys: SealKeys, sealed: string, purpose: string): Promise<string> {
-  const derived = sealed.startsWith(DERIVED);
-  const [id, data = ""] = sealed.slice(derived ? DERIVED.length : 0).split(".");
+  const [form, id, data = ""] = sealed.split(".");
   const ring = await Promise.all([keys.ENCRYPTION_KEY, ...olderKeys(keys)].map(sealKey));
-  const raw = ring.find((candidate) => candidate.id === id)?.raw;
+  const raw = form === FORM ? ring.find((candidate) => candidate.id === id)?.raw : undefined;
   if (!raw) throw new Error("no ENCRYPTION_KEY of this deployment opens the text");
-  const key = derived ? await derivedKey(raw, purpose) : await cipherKey(raw);
   const bytes = Uint8Array.from(Buffer.from(data, "base64"));
   const iv = bytes.subarray(0, IV_BYTES);
-  const open = await crypto.subtle.decrypt(cipherParameters(iv, purpose), key, bytes.subarray(IV_BYTES));
+  const open = await crypto.subtle.decrypt(
+    cipherParameters(iv, purpose),
+    await derivedKey(raw, purpose),
+    bytes.subarray(IV_BYTES),
+  );
   return new TextDecoder().decode(open);
 }
 
-/** Whether the text was sealed with an older key, or with no derived one, and should be sealed again. */
+/** Whether the text was sealed with an older key, and should be sealed again. */
 export async function isStale(keys: SealKeys, sealed: string): Promise<boolean> {
-  return !sealed.startsWith(`${DERIVED}${(await sealKey(keys.ENCRYPTION_KEY)).id}.`);
+  return !sealed.startsWith(`${FORM}.${(await sealKey(keys.ENCRYPTION_KEY)).id}.`);
 }
 
 function olderKeys({ ENCRYPTION_KEYS_OLD }: SealKeys): string[] {

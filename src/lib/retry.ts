@@ -14,9 +14,8 @@ interface Flags {
 }
 
 /**
- * Messages of platform errors. Errors of streams and of D1 have no flags. While a deploy replaces objects, one of the version
- * before may lack a method. Sources: the "Troubleshooting" page of the
- * Durable Objects documentation, and workerd.
+ * Messages of platform errors. Errors of streams and of D1 have no flags. While a deploy replaces objects, one of the
+ * previous version may lack a method. Sources: the "Troubleshooting" page of the Durable Objects documentation, and workerd.
  */
 const RESTARTED =
   /reset because|to be reset|was reset|Network connection lost|due to transient issue|disconnected prematurely|can no longer access storage|does not implement the method|^Application called abort/;

@@ -56,8 +56,6 @@ export class ThreadContext {
     this.values = new ValueStore(this.tables, this.eventLog);
     this.checkpoints = new Checkpoints(this.tables, this.eventLog, this.values);
     this.record = record;
-    // Before anything is written in this version's format.
-    if (record && (record.format ?? 0) < tables.format) this.saveRecord({ ...record, format: tables.format });
     // After a crash the row may be behind, and the next alarm writes it. That alarm may be of any age: an object whose
     // watchdog did not come in time wakes up hours later, for its compaction.
     this.stale = this.record !== undefined;

@@ -1,7 +1,6 @@
 /** The thread's own record, and how it reads on the wire. */
 import { settings } from "../config.ts";
 import type { BudgetSpending } from "../limits/budgets/rpc.ts";
-import { FORMATS } from "../lib/object-tables.ts";
 import type { Json } from "../lib/json.ts";
 import type { Interrupts, RunError, ThreadSummary, Thread, ThreadStatus, Ttl } from "./types.ts";
 import type { IndexRow } from "./search/rpc.ts";
@@ -12,8 +11,6 @@ import type { ValueRefs, ValueStore } from "./log/values.ts";
 export interface ThreadRecord {
   thread_id: string;
   workspace_id: string;
-  /** The format of the thread's storage (lib/object-tables.ts). */
-  format?: number;
   /** The thread of which this one is a copy: encrypted rows that it has taken are bound to that id (store/long-text.ts). */
   sealed_as?: string;
   /** The shard of the workspace's index that lists the thread; 0 when absent. */
@@ -51,7 +48,6 @@ export function newRecord(workspaceId: string, threadId: string, metadata: Json)
   return {
     thread_id: threadId,
     workspace_id: workspaceId,
-    format: FORMATS.thread,
     ...(shard > 0 && { shard }),
     created: now,
     updated: now,

@@ -14,8 +14,7 @@ export interface Actor {
   kind: string;
   credentialId: string;
   user?: string;
-  /** Left out in runs of earlier versions: the API. */
-  via?: ResponseChannel;
+  via: ResponseChannel;
   /** For whom the link was made that was answered. */
   name?: string;
   address?: string;

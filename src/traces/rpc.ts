@@ -199,10 +199,10 @@ export interface TracePartitionRpc {
   upsert(identity: PartitionIdentity, writes: RunWrite[], how?: Upserting): Promise<Upserted>;
   /**
    * Which of these ids are of runs or traces in this shard. After this call the shard takes no run of another trace: it
-   * knows that the day has grown to `shards`. `traces`: those of the ids that are of traces. The version before gives none.
+   * knows that the day has grown to `shards`. `traces`: those of the ids that are of traces.
    * With `EARLY` before them: the ids of feedback on these runs that came before they did, and are not here.
    */
-  holds(identity: PartitionIdentity, shards: number, ids: string[], traces?: string[]): Promise<string[]>;
+  holds(identity: PartitionIdentity, shards: number, ids: string[], traces: string[]): Promise<string[]>;
   /** Which of these runs are in this partition. */
   which(ids: string[]): Promise<string[]>;
   query(request: QueryRequest): Promise<{ runs: QueriedRun[]; done: boolean }>;
@@ -241,8 +241,8 @@ export interface TracePartitionRpc {
   keptAmong(traceIds: string[]): Promise<string[]>;
   /** Deletes traces with their feedback and their objects in R2. Gives the number of deleted runs. */
   deleteTraces(traceIds: string[]): Promise<number>;
-  /** Stores the project's tier, and soon deletes everything if its retention is over. The version before gives no tier. */
-  checkExpiry(traceTier?: TraceTier): Promise<void>;
+  /** Stores the project's tier, and soon deletes everything if its retention is over. */
+  checkExpiry(traceTier: TraceTier): Promise<void>;
   /** Deletes everything, in R2 and D1 too. */
   destroy(identity: Omit<PartitionIdentity, "traceTier">): Promise<void>;
   /** One page of runs in the order (start_time, id); undefined when nothing was ever written. */

@@ -106,7 +106,7 @@ describe.runIf(browserHere)("datasets in the browser", () => {
     await close();
   });
 
-  it("edits an example, puts examples into a split, and shows the version before", async () => {
+  it("edits an example, puts examples into a split, and shows the previous version", async () => {
     const id = await newDataset("edited", "one", "two", "three");
     const { page, close } = await visit(stage, { path: `/console/datasets/${id}` });
     const table = page.getByRole("table", { name: "Examples" });

@@ -1,6 +1,6 @@
 /** One of everything that a view of the page lists, so that each view has its buttons. */
 import { Client } from "langsmith";
-import { seedCases } from "../shots/cases.ts";
+import { seedCases } from "../../tools/shots/cases.ts";
 import { sendExperiments } from "../support/experiments.ts";
 import type { TestServer } from "../support/server.ts";
 import { callAs } from "../support/workspace.ts";

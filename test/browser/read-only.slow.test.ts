@@ -45,7 +45,7 @@ const ADDRESSES: Record<string, (made: Made) => string[]> = {
 const list = (view: string, id?: string) =>
   ["", "/new", ...(id === undefined ? [] : [`/${id}`])].map((rest) => `/console/${view}${rest}`);
 
-const VIEWS = [...readFileSync("packages/web/frame/code.ts", "utf8").matchAll(/^ {2}"(\/.*)": \(\) => import/gm)].map(
+const VIEWS = [...readFileSync("packages/web/app/routes.ts", "utf8").matchAll(/^ {2}\{ path: "(\/[^"]*)"/gm)].map(
   ([, path = ""]) => path,
 );
 

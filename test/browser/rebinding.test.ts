@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { quietPort } from "../../scripts/local-server.ts";
+import { quietPort } from "../support/ports.ts";
 import { Front } from "../../src/cli/dev/front.ts";
 import { launch } from "../support/chromium.ts";
 import { browserHere } from "./page.ts";

@@ -80,7 +80,7 @@ beforeAll(async () => {
       export function use() { try { return new Thing() } catch (error) { return tried + " " + error.message } }
     `,
     "packages/sibling/package.json": { name: "sibling", main: "dist/index.js" },
-    "packages/sibling/examples/demo/worker.ts": `export const version: string = "unbuilt";`,
+    "packages/sibling/src/index.ts": `export const version: string = "unbuilt";`,
   });
   const { symlinkSync } = await import("node:fs");
   symlinkSync("../packages/sibling", `${project.root}/node_modules/sibling`);

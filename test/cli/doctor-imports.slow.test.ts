@@ -25,7 +25,6 @@ function write(files: Record<string, string>): void {
 
 test.each([
   ["imports Weir by its name", `${NAME}/offline-model`, undefined, /delay/],
-  ["imports Weir by its former name", "weir/offline-model", undefined, /delay/],
   ["has another project's package `weir`", "weir", "another project", /another project/],
 ])("a project that %s gets that package", async (_, name, foreign, expected) => {
   write({

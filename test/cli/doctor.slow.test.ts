@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { checkVersions, nodeFinding, run, missingExports } from "../../src/cli/doctor.ts";
-import { installedVersion, satisfies, NAME, PEERS } from "../../src/cli/project/package.ts";
+import { installedVersion, satisfies, PEERS } from "../../src/cli/project/package.ts";
 import { findProject } from "../../src/cli/project/project.ts";
 
 let root: string;
@@ -139,14 +139,4 @@ test.each([
   ["1.2.3", "1.2.3", true],
 ])("%s in %s: %s", (version, range, expected) => {
   expect(satisfies(version, range)).toBe(expected);
-});
-
-test("a package with Weir's former name is a failed check, another project's and Weir's own", async () => {
-  write({ ...GOOD, "node_modules/weir/package.json": '{"version": "0.1.0-beta.4"}' });
-  const foreign = await doctor();
-  expect(foreign.said).toMatch(/FAILED {2}weir 0\.1\.0-beta\.4\n +It is the package of another project, not Weir/);
-  expect(foreign.said).toContain(`Run: npm uninstall weir && npm install --save-dev ${NAME}`);
-  expect(foreign.code).toBe(1);
-  write({ "node_modules/weir/package.json": '{"version": "1.0.0", "bin": {"weir": "dist/cli/main.js"}}' });
-  expect((await doctor()).said).toMatch(/FAILED {2}weir 1\.0\.0\n +It is an earlier version of Weir/);
 });

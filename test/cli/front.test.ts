@@ -4,7 +4,7 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import { once } from "node:events";
 import { afterEach, expect, it } from "vitest";
 import { Front } from "../../src/cli/dev/front.ts";
-import { quietPort } from "../../scripts/local-server.ts";
+import { quietPort } from "../support/ports.ts";
 
 const HANDSHAKE =
   "GET /threads/t/stream/events HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n";

@@ -1,4 +1,4 @@
-/** The way of docs/first-minutes.md: its steps, and its messages as the programs print them. The tests follow each other. */
+/** The steps of docs/quick-start.md, and its messages as the programs print them. The tests follow each other. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { createServer } from "node:net";
@@ -14,7 +14,7 @@ import { deployedWorkers } from "./support/deployed.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const CREATE = join(ROOT, "packages", "create-weir");
-const PAGE = readFileSync(join(ROOT, "docs", "first-minutes.md"), "utf8");
+const PAGE = readFileSync(join(ROOT, "docs", "quick-start.md"), "utf8");
 const blocks = (kind: string) =>
   [...PAGE.matchAll(new RegExp(`^\`\`\`${kind}\n([^]*?)^\`\`\`$`, "gm"))].map(([, text = ""]) => text);
 /** The graph that a reader adds. */
@@ -143,11 +143,15 @@ it("a graph throws, and a model's key is missing", async () => {
   expect(onPage(await streamFirst("keyed", "updates"))).not.toEqual([]);
 });
 
-it("the port is taken", async () => {
+it("the state is in use, and the port is taken", async () => {
   const taken = createServer();
   await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
   const { port } = taken.address() as { port: number };
-  expect(onPage(run(CLI, ["dev", project, "--port", String(port)]).output)).not.toEqual([]);
+  const argv = ["dev", project, "--port", String(port)];
+  expect(onPage(run(CLI, argv).output)).toEqual([expect.stringContaining("is in use")]);
+  expect(onPage(run(CLI, [...argv, "--state", join(home, "other")]).output)).toEqual([
+    expect.stringContaining("is taken"),
+  ]);
   taken.close();
 });
 

@@ -2,12 +2,12 @@
 import { execFileSync } from "node:child_process";
 import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { quietPort } from "../../scripts/local-server.ts";
+import { quietPort } from "../support/ports.ts";
 import { build } from "../../src/cli/build.ts";
-import { localConfig, stateFolder } from "../../src/cli/dev/config.ts";
+import { localConfig } from "../../src/cli/dev/config.ts";
 import { WRANGLER_CLI as WRANGLER, wranglerEnv } from "../../src/cli/wrangler.ts";
 import { localEnvironment, findProject } from "../../src/cli/project/project.ts";
-import { spawnServer } from "../bench/servers/server.ts";
+import { spawnServer } from "../../tools/bench/servers/server.ts";
 import { Bucket, localR2 } from "../support/object-stores.ts";
 import { answering, newProject, type RunningDev, startDev, type TestProject } from "../support/project.ts";
 
@@ -39,7 +39,7 @@ async function readBefore(): Promise<string> {
   const found = await findProject(project.root);
   const environment = localEnvironment(found);
   const { file, variables } = localConfig(found, await build(found), environment);
-  const common = ["--config", file, "--persist-to", stateFolder(found)];
+  const common = ["--config", file, "--persist-to", found.stateDir];
   const options = { cwd: project.root, env: { ...process.env, ...wranglerEnv() } };
   execFileSync(process.execPath, [WRANGLER, "d1", "migrations", "apply", "DB", "--local", ...common], {
     ...options,

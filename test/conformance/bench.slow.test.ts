@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { commitsBetween, readLogs } from "../bench/runs/wal.ts";
-import type { Counts, Snapshot } from "../support/counting/counts.ts";
+import { commitsBetween, readLogs } from "../../tools/bench/runs/wal.ts";
+import type { Counts, Snapshot } from "../../tools/bench/workers/counting/counts.ts";
 import { type CountingServer, startServer, withCounts } from "../support/server.ts";
 
 describe("commits in write-ahead logs", () => {

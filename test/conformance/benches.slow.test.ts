@@ -4,18 +4,19 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { buildPackage } from "../../scripts/build-package.ts";
-import { NAMES, type Options, readBench } from "../bench/bench.ts";
-import { stopShared } from "../bench/servers/plain.ts";
+import { NAMES, type Options, readBench } from "../../tools/bench/bench.ts";
+import { stopShared } from "../../tools/bench/servers/plain.ts";
 import { SOAK } from "../support/thorough.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 const LIMIT = 400_000;
+const GRAPHS = ["echo", "agent"] as const;
 /** A bench fails when a run has another number of events than it must have. */
 const LEAST: Options = {
   runs: 1,
   rounds: 1,
   atOnce: [1],
-  graphs: ["echo", "agent"],
+  graphs: [...GRAPHS],
   rows: 100,
   copies: 1,
   idle: 1,
@@ -124,22 +125,43 @@ it("names every bench", () => {
   expect(new Set([...Object.keys(BENCHES), "peer"])).toEqual(new Set(NAMES));
 });
 
+/** What one run writes and calls, by the cell of docs/benchmarks.md that has it: the meters in the order of its numbers. */
+const FIGURES: Record<string, string[]> = {
+  "rows written: thread, index, partition, D1": [
+    "rows written: Thread",
+    "rows written: ThreadIndex",
+    "rows written: TracePartition",
+    "D1 rows written",
+  ],
+  "calls of the thread, index, trace partition": ["calls: Thread", "calls: ThreadIndex", "calls: TracePartition"],
+  "rows, calls of the ledger, the limiter": [
+    "rows written: Ledger",
+    "calls: Ledger",
+    "rows written: Limiter",
+    "calls: Limiter",
+  ],
+};
+
+/** What a loaded machine changes; every other number is exact. */
+const isRight = (meter: string, count: number, said: number): boolean => {
+  // Commits that wait for the disk gather, and rows that they share are written once.
+  if (meter === "rows written: Thread") return count > 0 && count <= said;
+  // A run of over 100 ms is written to the index once more: in two rows and by a call. Beside other tests there is one call more.
+  if (meter === "rows written: ThreadIndex") return count === said || count === said + 2;
+  if (meter === "calls: ThreadIndex") return count >= said && count <= said + 2;
+  return count === said;
+};
+
 it("a run writes the rows and makes the calls that docs/benchmarks.md says", () => {
   const page = parseCells(readFileSync(join(ROOT, "docs", "benchmarks.md"), "utf8"));
-  const counted = measured.get("runs") ?? [];
-  const columns = (meters: string[]) =>
-    [1, 2].map((graph) => meters.map((meter) => counted.find(([name]) => name === meter)?.[graph]).join(", "));
-  const findRow = (title: string) => page.find(([name]) => name === title)?.slice(1, 3);
-  const objects = ["Ledger", "Limiter", "Thread", "ThreadIndex", "TracePartition"];
-  const rows = columns([...objects.map((name) => `rows written: ${name}`), "D1 rows written"]);
-  // A run of over 100 ms, as on a machine that other tests use, is written to the index once more: in two rows.
-  expect(findRow("rows written: thread, index, partition, D1")).toEqual(rows.map((cell) => replaceIndex(cell, 7, 5)));
-  // Beside other tests, up to four calls of the index were counted.
-  const calls = columns(objects.map((name) => `calls: ${name}`));
-  expect(findRow("calls of the thread, index, trace partition")).toEqual(
-    calls.map((cell) => replaceIndex(replaceIndex(cell, 3, 2), 4, 2)),
-  );
+  const counted = new Map((measured.get("runs") ?? []).map(([name = "", ...counts]) => [name, counts.map(Number)]));
+  for (const [title, meters] of Object.entries(FIGURES)) {
+    const cells = page.find(([name]) => name === title)?.slice(1, 1 + GRAPHS.length) ?? [];
+    for (const [column, graph] of GRAPHS.entries()) {
+      const said = (cells[column] ?? "").split(", ").map(Number);
+      const counts = meters.map((meter) => counted.get(meter)?.[column] ?? NaN);
+      const wrong = meters.filter((meter, at) => !isRight(meter, counts[at] ?? NaN, said[at] ?? NaN));
+      expect({ title, graph, said, counts, wrong }).toEqual({ title, graph, said, counts, wrong: [] });
+    }
+  }
 });
-
-/** The counts of a cell, with the second one, of the index, as it is on a quiet machine. */
-const replaceIndex = (cell: string, under: number, quiet: number) => cell.replace(`, ${under}, `, `, ${quiet}, `);

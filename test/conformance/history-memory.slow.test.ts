@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { workerdMegabytes } from "../fuzz/memory.ts";
+import { workerdMegabytes } from "../../tools/fuzz/memory.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 
 /** Characters of one state, and how many states: together far more than an isolate may hold. */

@@ -1,9 +1,9 @@
 /** The rules of the history checker: each holds in the history made by hand, and flags the change that breaks it. */
 import { describe, expect, it } from "vitest";
-import { Facts } from "../history/facts.ts";
-import { frame, type Made, makeHistory, createShown } from "../history/made.ts";
-import { AUDITOR } from "../history/record.ts";
-import { RULES } from "../history/rules/all.ts";
+import { Facts } from "../../tools/history/facts.ts";
+import { frame, type Made, makeHistory, createShown } from "../../tools/history/made.ts";
+import { AUDITOR } from "../../tools/history/record.ts";
+import { RULES } from "../../tools/history/rules/all.ts";
 
 const at = { client: AUDITOR };
 const log = { run: "r1", modes: "values", after: "-1", resumable: true };

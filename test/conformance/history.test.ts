@@ -1,8 +1,8 @@
-/** The history checker (test/history) against the demo graphs: it finds no violation, and detects a server with faults. */
+/** The history checker (tools/history) against the demo graphs: it finds no violation, and detects a server with faults. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { detectFeatures, runRound, findViolations } from "../history/check.ts";
-import { type Options, readOptions } from "../history/options.ts";
-import { countOutcomes, describe as describeViolation } from "../history/report.ts";
+import { detectFeatures, runRound, findViolations } from "../../tools/history/check.ts";
+import { type Options, readOptions } from "../../tools/history/options.ts";
+import { countOutcomes, describe as describeViolation } from "../../tools/history/report.ts";
 import { type Proxy, startProxy } from "../support/proxy.ts";
 import type { TestServer } from "../support/server.ts";
 import { sharedServer } from "../support/shared-server.ts";

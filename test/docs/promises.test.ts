@@ -33,7 +33,7 @@ it("each promise that tests prove has one that `npm test` runs", () => {
 
 it("each bench that is named exists", () => {
   const benches = [...page.matchAll(/npm run bench -- (\w+)/g)].map(([, name]) => `${name}.ts`);
-  const known = readdirSync(join(ROOT, "test", "bench"));
+  const known = readdirSync(join(ROOT, "tools", "bench"));
   expect(benches.length).toBeGreaterThan(2);
   expect(benches.filter((name) => !known.includes(name))).toEqual([]);
 });

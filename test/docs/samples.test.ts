@@ -1,4 +1,4 @@
-/** The code samples of /openapi.json make requests that their routes take. test/docs/python-samples.test.ts has those in Python. */
+/** The code samples of /openapi.json make requests that their routes take. test/python/samples.test.ts has those in Python. */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { TestServer } from "../support/server.ts";
 import { sharedServer } from "../support/shared-server.ts";

@@ -99,35 +99,3 @@ function take(made: Made, option: string, value: string): void {
     Object.assign(made, { kind: "multipart", body: more(JSON.parse(rest.replace(/;type=application\/json$/, ""))) });
   } else throw new Error(`curl has no ${option} here.`);
 }
-
-/** A stand-in for the package `requests` that prints what it is given, and what runs the samples with it. */
-const PYTHON = `
-import json, sys, types
-class Answer:
-    status_code, text = 200, ""
-    def iter_lines(self, decode_unicode): return []
-def taker(method):
-    def take(url, headers={}, json=None, data=None, files=None, stream=False):
-        kind = "json" if json is not None else "form" if data else "multipart" if files else "none"
-        body = {name: loads(part[1]) for name, part in files.items()} if files else data or json
-        made.append({"method": method, "url": url, "key": headers.get("X-API-Key"), "kind": kind, "body": body})
-        return Answer()
-    return take
-loads = json.loads
-made = []
-requests = types.ModuleType("requests")
-for method in ("get", "post", "put", "patch", "delete"): setattr(requests, method, taker(method.upper()))
-sys.modules["requests"] = requests
-for source in json.load(sys.stdin): exec(compile(source, "sample", "exec"), {"print": lambda *_: None})
-json.dump(made, sys.stdout)
-`;
-
-/** What the Python samples give to the package `requests`. */
-export function madeByPython(sources: string[]): Made[] {
-  const printed = execFileSync("python3", ["-c", PYTHON], {
-    input: JSON.stringify(sources),
-    env: { ...process.env, ...ENV },
-    maxBuffer: 1e8,
-  });
-  return JSON.parse(printed.toString()) as Made[];
-}

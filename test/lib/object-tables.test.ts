@@ -2,11 +2,10 @@
 import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { FORMATS } from "../../src/lib/object-tables.ts";
+import { FORMATS, ObjectTables, type TableSchema } from "../../src/lib/object-tables.ts";
 import { type Caller, newCaller } from "../support/caller.ts";
 import { NOON, sentRun } from "../support/traces.ts";
 import { get, newThread, say } from "../threads/client.ts";
-import { likeEarlierVersions, recordIn } from "../support/thread-tables.ts";
 
 let caller: Caller;
 beforeEach(async () => {
@@ -31,8 +30,8 @@ async function setFormat(stub: Stub, sql: string, format: number): Promise<void>
   await abortAllDurableObjects();
 }
 
-const ofThread = "UPDATE thread SET record = json_set(record, '$.format', ?) WHERE record IS NOT NULL";
-const ofMeta = "UPDATE meta SET value = ? WHERE name = 'format'";
+const ofThread = "UPDATE thread SET i = ? WHERE kind = ''";
+const ofMeta = "UPDATE meta SET value = json_set(value, '$.format', ?) WHERE name = 'version'";
 
 async function expectRefused(stub: Stub, calls: () => Promise<Response>[]): Promise<void> {
   const before = await readRows(stub);
@@ -62,18 +61,6 @@ describe("a thread", () => {
     expect(alarm).toBeGreaterThan(Date.now());
     await setFormat(stub, ofThread, FORMATS.thread);
     expect(await get<unknown[]>(caller, `/threads/${thread}/runs`)).toHaveLength(1);
-  });
-
-  it("of an older format gets this one when it is opened", async () => {
-    const thread = crypto.randomUUID();
-    const stub = () => env.THREAD.getByName(`${caller.workspaceId}:${thread}`);
-    await runInDurableObject(stub(), (_, { storage }) => likeEarlierVersions(storage));
-    await abortAllDurableObjects();
-    await caller.fetch(`/threads`, { body: { thread_id: thread } });
-    await setFormat(stub, ofThread, 0);
-    await get(caller, `/threads/${thread}`);
-    const read = () => runInDurableObject(stub(), (_, { storage }) => recordIn(storage).format);
-    expect(await read()).toBe(1);
   });
 });
 
@@ -105,4 +92,70 @@ it("a day of traces is refused", async () => {
   ]);
   await setFormat(stub, ofMeta, FORMATS.partition);
   expect(await get(caller, `/api/v1/runs/${run.id}`)).toMatchObject({ id: run.id });
+});
+
+it("the limiter of a workspace is refused, and its alarm waits", async () => {
+  const rules = { method: "PUT", body: { paused: true } };
+  expect((await caller.fetch("/api/v1/flow/rules/one", rules)).status).toBeLessThan(300);
+  const stub = () => env.LIMITER.getByName(caller.workspaceId);
+  await setFormat(stub, ofMeta, FORMATS.limiter + 1);
+  await runInDurableObject(stub(), (_, { storage }) => storage.setAlarm(Date.now() + 60_000));
+  await expectRefused(stub, () => [caller.fetch("/api/v1/flow/use"), caller.fetch("/api/v1/flow/rules/two", rules)]);
+  expect(await runInDurableObject(stub(), (_, { storage }) => storage.getAlarm())).toBeGreaterThan(Date.now());
+  await setFormat(stub, ofMeta, FORMATS.limiter);
+  expect((await caller.fetch("/api/v1/flow/use")).status).toBe(200);
+});
+
+it("the ledger of a workspace is refused", async () => {
+  const budget = { method: "PUT", body: { per: "day", dollars: 1 } };
+  expect((await caller.fetch("/api/v1/budgets/one", budget)).status).toBeLessThan(300);
+  const stub = () => env.LEDGER.getByName(caller.workspaceId);
+  await setFormat(stub, ofMeta, FORMATS.ledger + 1);
+  await expectRefused(stub, () => [caller.fetch("/api/v1/budgets/use"), caller.fetch("/api/v1/budgets/two", budget)]);
+  await setFormat(stub, ofMeta, FORMATS.ledger);
+  expect((await caller.fetch("/api/v1/budgets/use")).status).toBe(200);
+});
+
+describe("the tables of an object", () => {
+  const first: TableSchema = { kind: "ledger", steps: ["CREATE TABLE one (a TEXT)"] };
+  const second: TableSchema = { ...first, steps: [...first.steps, "ALTER TABLE one ADD COLUMN b TEXT"] };
+  const runInObject = (work: (storage: DurableObjectStorage) => void) =>
+    runInDurableObject(env.LEDGER.getByName(crypto.randomUUID()), (_, { storage }) => work(storage));
+  const listColumns = ({ sql }: DurableObjectStorage) =>
+    sql
+      .exec<{ name: string }>("SELECT name FROM pragma_table_info('one')")
+      .toArray()
+      .map(({ name }) => name);
+  const readVersion = ({ sql }: DurableObjectStorage) =>
+    JSON.parse(sql.exec<{ value: string }>("SELECT value FROM meta WHERE name = 'version'").one().value) as object;
+
+  it("are made by the first write, and not by one that fails", async () =>
+    runInObject((storage) => {
+      const tables = new ObjectTables(storage, first);
+      expect(tables.made).toBe(false);
+      expect(() =>
+        tables.write(() => {
+          throw new Error("no");
+        }),
+      ).toThrow("no");
+      expect([tables.made, listColumns(storage)]).toEqual([false, []]);
+      tables.write(() => storage.sql.exec("INSERT INTO one VALUES ('x')"));
+      expect([tables.made, listColumns(storage)]).toEqual([true, ["a"]]);
+      expect(readVersion(storage)).toEqual({ format: FORMATS.ledger, steps: 1 });
+    }));
+
+  it("get the steps that they lack when they are opened, and an older version of the same format works on them", async () =>
+    runInObject((storage) => {
+      new ObjectTables(storage, first).write(() => storage.sql.exec("INSERT INTO one VALUES ('x')"));
+      expect(new ObjectTables(storage, second).made).toBe(true);
+      expect(listColumns(storage)).toEqual(["a", "b"]);
+      expect(readVersion(storage)).toEqual({ format: FORMATS.ledger, steps: 2 });
+      new ObjectTables(storage, first).write(() => storage.sql.exec("INSERT INTO one (a) VALUES ('y')"));
+      expect(readVersion(storage)).toEqual({ format: FORMATS.ledger, steps: 2 });
+      expect(new ObjectTables(storage, second).isNewer).toBe(false);
+      expect(storage.sql.exec("SELECT * FROM one").toArray()).toEqual([
+        { a: "x", b: null },
+        { a: "y", b: null },
+      ]);
+    }));
 });

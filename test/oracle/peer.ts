@@ -6,7 +6,7 @@ import { mkdtempSync, cpSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "@langchain/langgraph-sdk";
-import { type PeerProject, setUpPeer, startPeer } from "../bench/servers/peer.ts";
+import { type PeerProject, setUpPeer, startPeer } from "../../tools/bench/servers/peer.ts";
 import { startDev } from "../support/project.ts";
 import { nameGraph, observe, PROGRAMS, type Program, SHAPES, type Observations } from "./peer-programs.ts";
 import { difference } from "./views.ts";

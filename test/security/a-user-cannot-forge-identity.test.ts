@@ -81,17 +81,17 @@ describe("a cron", () => {
     expect(readWho(await fireCron(bob, made))).toEqual(BOB);
   });
 
-  it("from before users were stored acts as its user, without permissions", async () => {
+  it("whose stored configuration names another acts as its user", async () => {
     const made = await bob.json("/runs/crons", cron);
     const payload = JSON.stringify({ assistant_id: "whoami", input: {}, config: forged.config });
-    await env.DB.prepare("UPDATE crons SET user = NULL, payload = ? WHERE id = ?").bind(payload, made.cron_id).run();
-    expect(readWho(await fireCron(bob, made))).toEqual({ ...BOB, langgraph_auth_permissions: [] });
+    await env.DB.prepare("UPDATE crons SET payload = ? WHERE id = ?").bind(payload, made.cron_id).run();
+    expect(readWho(await fireCron(bob, made))).toEqual(BOB);
   });
 
   it("keeps its user encrypted", async () => {
     const made = await bob.json("/runs/crons", cron);
     const row = await env.DB.prepare("SELECT user FROM crons WHERE id = ?").bind(made.cron_id).first<Json>();
-    expect(row?.user).toMatch(/^v2\.[0-9a-f]{12}\.[\w+/=]+$/);
+    expect(row?.user).toMatch(/^v1\.[0-9a-f]{12}\.[\w+/=]+$/);
     expect(JSON.stringify(made)).not.toContain("permissions");
   });
 });

@@ -258,8 +258,8 @@ it("commands over a WebSocket count as requests do", async () => {
   const socket = await open((path, options) => caller.fetch(path, options), thread);
   const stub = threadObject(env, caller.workspaceId, thread);
   await runInDurableObject(stub, (instance) => {
-    const { sockets } = instance as unknown as { sockets: { env: Env } };
-    sockets.env = { ...sockets.env, KEY_LIMIT: { limit: async () => ({ success: false }) } };
+    const { protocol } = instance as unknown as { protocol: { env: Env } };
+    protocol.env = { ...protocol.env, KEY_LIMIT: { limit: async () => ({ success: false }) } };
   });
   for (let n = 0; n < 25; n += 1) command(socket);
   await expect.poll(() => socket.frames.length).toBe(25);

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { quietPort } from "../../scripts/local-server.ts";
+import { quietPort } from "./ports.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 /** The command line from the sources of this repository. */
@@ -62,10 +62,10 @@ export interface RunningDev {
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
-/** `weir dev` in a folder. `command` is the program's file, this repository's if left out. */
-export async function startDev(root: string, command: string = CLI): Promise<RunningDev> {
+/** `weir dev` in a folder, with more arguments. `command` is the program's file, this repository's if left out. */
+export async function startDev(root: string, command: string = CLI, more: string[] = []): Promise<RunningDev> {
   const port = await quietPort();
-  const child: ChildProcess = spawn(process.execPath, [command, "dev", root, "--port", String(port)], {
+  const child: ChildProcess = spawn(process.execPath, [command, "dev", root, "--port", String(port), ...more], {
     cwd: root,
     stdio: ["ignore", "pipe", "pipe"],
   });

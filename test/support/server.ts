@@ -4,20 +4,13 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import {
-  type LocalServer,
-  localConfig,
-  newKey,
-  quietPort,
-  serve,
-  type ServeOptions,
-} from "../../scripts/local-server.ts";
+import { type LocalServer, localConfig, newKey, serve, type ServeOptions } from "../../scripts/local-server.ts";
+import { quietPort } from "./ports.ts";
 import { watchAnswers } from "./answers/origins.ts";
 import type { Crossing } from "./edge-limits/record.ts";
 import { CrossingsWatch, failOn } from "./edge-limits/watch.ts";
-import { migrate } from "../../src/cli/dev/config.ts";
 import { QUIET } from "../../src/cli/wrangler.ts";
-import { databaseIn, newState } from "./new-state.ts";
+import { newState } from "./new-state.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 
@@ -107,12 +100,12 @@ export function withOtherNames(prefix: string): string {
 
 /** The configuration of this Worker with what only benches need (bench-worker.ts), and without the limits' cost. */
 export function withBenchRoutes(): string {
-  return writeMinifiedConfig("test/support/bench-worker.ts", "bench");
+  return writeMinifiedConfig("tools/bench/workers/bench-worker.ts", "bench");
 }
 
 /** The configuration of this Worker counting what the platform bills (counting-worker.ts). */
 export function withCounts(): string {
-  return writeMinifiedConfig("test/support/counting-worker.ts", "counting");
+  return writeMinifiedConfig("tools/bench/workers/counting-worker.ts", "counting");
 }
 
 /** The configuration of this Worker as it is deployed, for figures. */
@@ -194,19 +187,7 @@ export interface KillableServer extends TestServer, StateServer {}
 
 type KillableOptions = Pick<ServeOptions, "config" | "inspectorPort" | "v8Flags"> & { port?: number };
 
-/**
- * Applies the D1 migrations to the state in `persistTo`, then starts `wrangler dev` on it. `vars` has all secrets. Within
- * Cloudflare's limits, unless `config` is that of a Worker without them.
- */
-export async function startOn(
-  persistTo: string,
-  vars: Record<string, string>,
-  more: KillableOptions = {},
-): Promise<StateServer> {
-  await migrate(databaseIn(more.config ?? localConfig()), persistTo);
-  return startMigrated(persistTo, vars, more);
-}
-
+/** Starts `wrangler dev` on the state in `persistTo`. `vars` has all secrets. Within Cloudflare's limits, unless `config` is that of a Worker without them. */
 async function startMigrated(
   persistTo: string,
   vars: Record<string, string>,

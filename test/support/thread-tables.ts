@@ -1,4 +1,4 @@
-/** The tables of a thread, in whichever layout its object has them (src/threads/store/statements.ts). */
+/** The tables of a thread, which share one of SQLite (src/threads/store/statements.ts). */
 import { type CheckpointEntry, withoutDeferred } from "../../src/threads/checkpoints/checkpoint.ts";
 import { type SqlRow, Statements, TABLE_NAMES, type TableName } from "../../src/threads/store/statements.ts";
 import { Tables } from "../../src/threads/store/tables.ts";
@@ -6,10 +6,10 @@ import type { LongTextValue } from "../../src/threads/store/long-text.ts";
 
 /** The rows that a SELECT on one of the tables gives. */
 export const rowsIn = <T extends object = SqlRow>(
-  { sql }: DurableObjectStorage,
+  storage: DurableObjectStorage,
   select: string,
   ...params: LongTextValue[]
-): T[] => new Statements(sql).all<T>(select, ...params);
+): T[] => new Statements(storage).all<T>(select, ...params);
 
 /** The tables that have rows. */
 export const tablesIn = (storage: DurableObjectStorage): TableName[] =>
@@ -26,32 +26,27 @@ export function recordIn<T extends object = Record<string, unknown>>(storage: Du
 /** Changes members of the thread's own row. */
 export function changeRecord(storage: DurableObjectStorage, change: object): void {
   const record = JSON.stringify({ ...recordIn(storage), ...change });
-  new Statements(storage.sql).update("thread", { only: 1 }, { record });
+  new Statements(storage).update("thread", { only: 1 }, { record });
 }
 
 /** Sets columns of the row of a table that has this key. */
-export function changeRow({ sql }: DurableObjectStorage, table: TableName, key: SqlRow, set: SqlRow): void {
-  new Statements(sql).update(table, key, set);
+export function changeRow(storage: DurableObjectStorage, table: TableName, key: SqlRow, set: SqlRow): void {
+  new Statements(storage).update(table, key, set);
 }
 
 /** Adds a row. */
-export function addRow({ sql }: DurableObjectStorage, table: TableName, row: SqlRow): void {
-  new Statements(sql).insert(table, row);
+export function addRow(storage: DurableObjectStorage, table: TableName, row: SqlRow): void {
+  new Statements(storage).insert(table, row);
 }
 
-/** Gives an object that holds nothing the layout of earlier versions: a table for each. */
-export function likeEarlierVersions({ sql }: DurableObjectStorage): void {
-  sql.exec("CREATE TABLE tasks (task_id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID");
-}
-
-/** Whether a statement inserts a row into the table of a thread that this version has made. */
+/** Whether a statement inserts a row into the table of a thread. */
 export const insertsInto = (table: TableName, statement: string): boolean =>
   statement.startsWith("INSERT INTO thread ") && statement.includes(`VALUES ('${table}'`);
 
-/** Gives the thread the rows of format 2: each pack of checkpoints has one, and so have the late writes under each checkpoint. */
-export function likeFormat2(storage: DurableObjectStorage): void {
+/** Gives each pack of checkpoints a row of its own, as a copy has it, and the late writes under each checkpoint theirs. */
+export function movePacks(storage: DurableObjectStorage): void {
   const tables = new Tables(storage);
-  const statements = new Statements(storage.sql);
+  const statements = new Statements(storage);
   const carried = rowsIn<{ first_seq: number; n: number; carried: string; pack: string }>(
     storage,
     "SELECT first_seq, n, carried, pack FROM segments WHERE carried <> 0 ORDER BY first_seq, n",
@@ -66,5 +61,4 @@ export function likeFormat2(storage: DurableObjectStorage): void {
     statements.update("segments", { first_seq, n }, { carried: 0, pack: null });
     tables.packs.insert(last, first, JSON.stringify(entries));
   }
-  if (tables.thread() !== undefined) changeRecord(storage, { format: 2 });
 }

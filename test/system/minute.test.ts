@@ -54,7 +54,7 @@ describe("every minute", () => {
     };
     await insertCron(db, cron);
     await env.DB.prepare(
-      "INSERT INTO idempotency_keys (workspace_id, key, fingerprint, created_at) VALUES (?, ?, '', ?)",
+      "INSERT INTO idempotency_keys (workspace_id, key, fingerprint, created_at, epoch) VALUES (?1, ?2, '', ?3, ?3)",
     )
       .bind(workspaceId, key, Date.now() - 2 * DAY)
       .run();
@@ -102,8 +102,8 @@ describe("housekeeping", () => {
     const before = Date.now() - 3 * DAY;
     // Ten thousand rows and a few, of 1,000 a statement.
     await env.DB.prepare(
-      `INSERT INTO idempotency_keys (workspace_id, key, fingerprint, created_at)
-       SELECT ?, a.value || '-' || b.value, '', ? FROM json_each(?) a, json_each(?) b`,
+      `INSERT INTO idempotency_keys (workspace_id, key, fingerprint, created_at, epoch)
+       SELECT ?1, a.value || '-' || b.value, '', ?2, ?2 FROM json_each(?3) a, json_each(?4) b`,
     )
       .bind(caller.workspaceId, before, JSON.stringify([...Array(101).keys()]), JSON.stringify([...Array(100).keys()]))
       .run();

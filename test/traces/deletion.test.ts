@@ -159,7 +159,7 @@ describe("deleting a trace", () => {
     const place = (shard: number) => ({ projectId: session_id, day: DAY, shard });
     const shard = (n: number) => tracePartition(env, caller.workspaceId, place(n));
     const identity = { workspaceId: caller.workspaceId, ...place(0), traceTier: "longlived" as const };
-    expect(await shard(0).holds(identity, 2, [root.id, uuid7(NOON)])).toEqual([root.id]);
+    expect(await shard(0).holds(identity, 2, [root.id, uuid7(NOON)], [root.id, uuid7(NOON)])).toEqual([root.id]);
     const late = [{ kind: "patch" as const, id: root.id, tags: ["late"] }];
     expect(await shard(0).upsert(identity, late)).toEqual({ shards: 2, left: [] });
     expect(await listStored("again")).toEqual([]);
@@ -171,7 +171,7 @@ describe("deleting a trace", () => {
     const [key] = await keys("crash");
     await runInDurableObject(
       object,
-      (_, { storage }) => void storage.sql.exec("INSERT INTO doomed (key) VALUES (?)", key!),
+      (_, { storage }) => void storage.sql.exec("INSERT INTO doomed (key, due) VALUES (?, 0)", key!),
     );
     await runDurableObjectAlarm(object);
     expect(await keys("crash")).toHaveLength(1);

@@ -1,7 +1,6 @@
 /** What a person reads of two values: which paths changed, and which words of a text. */
 import { describe, expect, it } from "vitest";
-import { listChanges } from "../../packages/web/console/changes/changes.ts";
-import { diffTexts } from "../../packages/web/console/changes/words.ts";
+import { listChanges, diffTexts } from "../../packages/web/resources/changes/changes.ts";
 
 const human = { type: "human", content: "hi", id: "1" };
 const ai = { type: "ai", content: "Hello.", id: "2" };

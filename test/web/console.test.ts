@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import type { AuditAction } from "../../src/access/audit/store.ts";
 import { ACTIONS, actionText, actorText, isRefusal, targetText } from "../../packages/web/console/audit/actions.ts";
 import { expiryTime, expiryText, parseNetworks } from "../../packages/web/console/keys/expiry.ts";
-import { clientName, returnsTo } from "../../packages/web/console/oauth/words.ts";
-import { byDay, byProject, findDays, forecastMonth } from "../../packages/web/console/usage/figures.ts";
+import { clientName, returnsTo } from "../../packages/web/console/oauth/labels.ts";
+import { byDay, byProject, findDays, forecastMonth } from "../../packages/web/console/usage/metrics.ts";
 import { bytesText } from "../../packages/web/ui/format.ts";
 
 const NOW = Date.parse("2026-11-22T12:00:00Z");

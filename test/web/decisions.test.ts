@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { decisionsIn, parseQuestion } from "../../packages/web/chat/decisions.ts";
+import { decisionsIn, parseInterrupt } from "../../packages/web/chat/turn/decisions.ts";
 import { fieldOfSchema, fieldOfValue, fromText, toText } from "../../packages/web/ui/fields.ts";
 
 describe("what a waiting run asks", () => {
   it("is read in either casing, with the answers it allows", () => {
     const asked = { action_requests: [{ name: "pay", args: { amount: 5 } }], review_configs: [] };
-    expect(parseQuestion(asked)).toMatchObject({ actions: [{ name: "pay", allowed: ["approve", "edit", "reject"] }] });
+    expect(parseInterrupt(asked)).toMatchObject({ actions: [{ name: "pay", allowed: ["approve", "edit", "reject"] }] });
     const camel = {
       actionRequests: [{ action: "pay", arguments: { amount: 5 } }, { name: "tell" }],
       reviewConfigs: [{ actionName: "tell", allowedDecisions: ["approve"] }],
     };
-    expect(parseQuestion(camel)).toMatchObject({
+    expect(parseInterrupt(camel)).toMatchObject({
       actions: [
         { name: "pay", args: { amount: 5 } },
         { name: "tell", allowed: ["approve"] },
@@ -20,10 +20,10 @@ describe("what a waiting run asks", () => {
   });
 
   it("may be a text, or a text in a record of its own, or anything", () => {
-    expect(parseQuestion("Which city?")).toEqual({ kind: "text", text: "Which city?" });
-    expect(parseQuestion({ question: "ok?" })).toEqual({ kind: "text", text: "ok?" });
-    expect(parseQuestion({ question: "ok?", more: 1 })).toMatchObject({ kind: "value" });
-    expect(parseQuestion(null)).toEqual({ kind: "value", value: null });
+    expect(parseInterrupt("Which city?")).toEqual({ kind: "text", text: "Which city?" });
+    expect(parseInterrupt({ question: "ok?" })).toEqual({ kind: "text", text: "ok?" });
+    expect(parseInterrupt({ question: "ok?", more: 1 })).toMatchObject({ kind: "value" });
+    expect(parseInterrupt(null)).toEqual({ kind: "value", value: null });
   });
 });
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { describeFault } from "../../packages/web/diagram/fault.ts";
+import { describeFault } from "../../packages/web/chat/diagram/fault.ts";
 
 const JISON = (line: number) =>
   `Parse error on line ${line}:\n...lowchart LR  a --> [b\n------^\nExpecting 'AMP', got 'SQS'`;

@@ -3,7 +3,7 @@ import { createElement } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
 import ReactMarkdown from "react-markdown";
 import { expect, it } from "vitest";
-import { autoDirection } from "../../packages/web/chat/direction.ts";
+import { autoDirection } from "../../packages/web/chat/turn/direction.ts";
 
 it("is that of the text of each block, and code keeps its own", () => {
   const text = "مرحبا\n\nHello\n\n- שלום\n- one\n\n> سطر\n\n```\nlet x = 1;\n```\n";

@@ -7,7 +7,7 @@ import {
   valueLabels,
 } from "../../packages/web/console/overview/axis.ts";
 import { axisText, costText, durationText, scoreText, secondsText } from "../../packages/web/ui/format.ts";
-import { changeText } from "../../packages/web/console/share.ts";
+import { changeText } from "../../packages/web/ui/shares.ts";
 
 describe("a duration in words", () => {
   it("has two units only where the smaller one is not zero", () => {

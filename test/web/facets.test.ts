@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseFilter } from "../../src/traces/filter/filter.ts";
-import { readFacets, writeConditions } from "../../packages/web/trace/facets.ts";
+import { readFacets, writeConditions } from "../../packages/web/traces/runs/facets.ts";
 
 describe("the facets of the list of traces", () => {
   it("are conditions that the trace API reads, together with a filter that was written", () => {

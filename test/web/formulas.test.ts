@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { withFormulas } from "../../packages/web/chat/formulas.ts";
+import { withFormulas } from "../../packages/web/chat/turn/formulas.ts";
 
 it.each([
   ["the area is $a^2$.", "the area is $$a^2$$."],

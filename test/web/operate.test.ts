@@ -1,16 +1,17 @@
 /** What the pages of runs, crons and the Store work out by themselves. */
 import { describe, expect, it } from "vitest";
-import { toBody, type Cron, toDraft, newDraft } from "../../packages/web/console/crons/draft.ts";
-import { byCron, type Firing, isFailure, standing } from "../../packages/web/console/crons/firing.ts";
+import { toBody, toDraft, newDraft } from "../../packages/web/console/crons/draft.ts";
+import type { Cron, Firing } from "../../src/automation/crons/wire.ts";
+import { byCron, isFailure, cronStatus } from "../../packages/web/console/crons/firing.ts";
 import { describeWait, findCron, type OpenRun, splitRuns } from "../../packages/web/console/runs/open.ts";
 import {
   formatAddress,
   listChildren,
   parseLabels,
-  parsePlace,
+  parseLocation,
   previewValue,
 } from "../../packages/web/console/store/path.ts";
-import { untilText } from "../../packages/web/console/when.ts";
+import { untilText } from "../../packages/web/ui/days.ts";
 
 const NOW = Date.parse("2026-11-20T10:00:00Z");
 
@@ -73,9 +74,9 @@ describe("crons", () => {
 
   it("are active, paused or over", () => {
     const next = new Date(NOW).toISOString();
-    expect(standing({ enabled: true, next_run_date: next })).toBe("active");
-    expect(standing({ enabled: false, next_run_date: null })).toBe("paused");
-    expect(standing({ enabled: true, next_run_date: null })).toBe("over");
+    expect(cronStatus({ enabled: true, next_run_date: next })).toBe("active");
+    expect(cronStatus({ enabled: false, next_run_date: null })).toBe("paused");
+    expect(cronStatus({ enabled: true, next_run_date: null })).toBe("over");
   });
 
   it("have their firings, and those that failed or were not started count as failures", () => {
@@ -118,7 +119,7 @@ describe("crons", () => {
     const body = { schedule, end_time, on_run_completed, timezone: "UTC", input: { a: [1] } };
     expect(toBody(toDraft(cron))).toEqual(body);
     const onThread = toDraft({ ...cron, thread_id: "t", on_run_completed: null });
-    expect(onThread.place).toBe("thread");
+    expect(onThread.threadChoice).toBe("thread");
     expect(toBody(onThread)).not.toHaveProperty("on_run_completed");
   });
 
@@ -135,7 +136,7 @@ describe("places of the Store", () => {
     "/console/store?in=users&query=two+words&key=k&of=users&of=ada",
     "/console/store?new=1",
   ])("%s is read and written", (address) => {
-    expect(formatAddress(parsePlace(new URL(address, "https://weir.test").searchParams))).toBe(address);
+    expect(formatAddress(parseLocation(new URL(address, "https://weir.test").searchParams))).toBe(address);
   });
 
   it("lists the labels one level below", () => {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { decidedBy, saidBy } from "../../packages/web/chat/past.ts";
+import { decidedBy, decidedText } from "../../packages/web/chat/turn/past.ts";
 
 const call = (name: string) => ({ id: name, name, args: {} });
 const asked = [{ id: "a1", type: "ai", content: "", tool_calls: [call("send_email"), call("delete")] }];
@@ -39,5 +39,5 @@ it.each([
 ])("says who decided: %j", (answered, expected) => {
   const one = [{ id: "a1", type: "ai", content: "", tool_calls: [call("send_email")] }];
   const [decided] = decidedBy({ run: "r", after: "a1", answered }, { decisions: [{ type: "approve" }] }, one);
-  expect(decided && saidBy(decided)).toBe(expected);
+  expect(decided && decidedText(decided)).toBe(expected);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Assistant, ThreadRow } from "../../packages/web/api/types.ts";
-import { assistantForNew, readAssistant } from "../../packages/web/chat/pick.ts";
+import { assistantForNew, readAssistant } from "../../packages/web/chat/header/pick.ts";
 
 const assistant = (assistant_id: string, graph_id: string): Assistant => ({
   assistant_id,

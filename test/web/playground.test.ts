@@ -1,8 +1,7 @@
 /** What the playground makes of runs, of what is typed, and of the events of an answer. */
 import { describe, expect, it } from "vitest";
 import { readPrompt, writePrompt } from "../../src/agents/prompts/chat-manifest.ts";
-import { playFromPrompt, toPrompt } from "../../packages/web/console/playground/from-prompt.ts";
-import { playFromRun } from "../../packages/web/console/playground/from-run.ts";
+import { playFromPrompt, toPrompt, playFromRun } from "../../packages/web/console/playground/sources.ts";
 import { isFresh, newColumn, newPlay } from "../../packages/web/console/playground/play.ts";
 import { buildCall, buildInput } from "../../packages/web/console/playground/request.ts";
 import { afterEvent, START } from "../../packages/web/console/playground/result.ts";

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { threadTitle } from "../../packages/web/chat/row.ts";
-import { type Facts, stripLine } from "../../packages/web/chat/status.ts";
-import { groupThreads } from "../../packages/web/sidebar/groups.ts";
+import { threadTitle } from "../../packages/web/chat/thread-row.ts";
+import { type StripState, stripLine } from "../../packages/web/chat/composer/status.ts";
+import { groupThreads } from "../../packages/web/app/sidebar/groups.ts";
 
 const NOW = Date.UTC(2026, 10, 20, 12);
-const QUIET: Facts = {
+const QUIET: StripState = {
   online: true,
   connection: {},
   running: false,

@@ -6,7 +6,7 @@ import {
   mayResumeAfter,
   resumedRuns,
   type Step,
-} from "../../packages/web/api/steps.ts";
+} from "../../packages/web/api/checkpoints.ts";
 
 /** A checkpoint: its id, its parent, its last message, and what comes next. */
 const step = (id: string, parent: string | undefined, last: string | null, next: string[] = [], run = "r1"): Step => ({

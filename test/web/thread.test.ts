@@ -10,7 +10,7 @@ import {
   type News,
   reduce,
   type Thread,
-} from "../../packages/web/chat/thread.ts";
+} from "../../packages/web/chat/session/reducer.ts";
 
 const message = (id: string): RawMessage => ({
   id,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { messagesIn } from "../../packages/web/trace/messages.ts";
-import { fitting } from "../../packages/web/page/fitting.ts";
-import { parseRange } from "../../packages/web/page/range.ts";
-import { traceCourse } from "../../packages/web/trace/graph.ts";
+import { messagesIn } from "../../packages/web/traces/trace/messages.ts";
+import { fitting } from "../../packages/web/ui/fitting.ts";
+import { parseRange } from "../../packages/web/resources/range.ts";
+import { traceCourse } from "../../packages/web/traces/graph/graph.ts";
 import {
   placeBar,
   failedBelow,
@@ -14,8 +14,8 @@ import {
   placeTicks,
   readFirstToken,
   measureTime,
-} from "../../packages/web/trace/tree.ts";
-import type { Span } from "../../packages/web/trace/types.ts";
+} from "../../packages/web/traces/trace/tree.ts";
+import type { Span } from "../../packages/web/traces/types.ts";
 
 const BEGAN = Date.parse("2026-11-20T10:00:00Z");
 

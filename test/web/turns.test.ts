@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { RawMessage } from "../../packages/web/api/types.ts";
-import { type LiveCall, tellingArgument, buildTurns } from "../../packages/web/chat/turns.ts";
+import { type LiveCall, tellingArgument, buildTurns } from "../../packages/web/chat/turn/turns.ts";
 
 const human = (id: string, content: string): RawMessage => ({ type: "human", id, content });
 const ai = (id: string, content: unknown, calls: string[] = [], name = "search"): RawMessage => ({

@@ -1,5 +1,4 @@
 /** One way to call the server: credentials in, problem+json out as an ApiError. */
-import { isAhead, keepAhead, takeAhead } from "./ahead.ts";
 import { freshen } from "./oauth.ts";
 import { resolveAddress } from "./server.ts";
 import { credentials, currentSession } from "./session.ts";
@@ -25,22 +24,22 @@ export async function authFetch(input: RequestInfo | URL, init?: RequestInit): P
 /** Method, path and body. */
 export type Request = [method: string, path: string, body?: unknown];
 
-/** An answer to another caller is not used. */
+/** A response to another caller is not used. */
 const requestKey = (request: Request) => JSON.stringify([currentSession()?.secret, request]);
 
-/** Sends a request that a view will make as soon as its code is loaded: the next `callFor` with it gets the answer. */
+/** Sends a request that a view will make as soon as its code is loaded: the next `callFor` with it gets its response. */
 export function callAhead(request: Request): void {
   const key = requestKey(request);
   if (!isAhead(key)) keepAhead(key, call(...request));
 }
 
-/** The answer to a request, which may have been sent ahead. */
+/** The response to a request, which may have been sent ahead. */
 export function callFor<T>(request: Request, signal?: AbortSignal): Promise<T> {
   const [method, path, body] = request;
   return (takeAhead(requestKey(request)) as Promise<T> | undefined) ?? call<T>(method, path, body, signal);
 }
 
-/** Calls the server and reads JSON. An answer without a body is `undefined`. */
+/** Calls the server and reads JSON. A response without a body is `undefined`. */
 export async function call<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
   const response = await authFetch(path, {
     method,
@@ -67,8 +66,35 @@ function readDetail(text: string): string | undefined {
   }
 }
 
-/** For `catch`. A 404 is an answer: there is nothing yet. */
+/** For `catch`. A 404 is no failure: there is nothing yet. */
 export const none = (error: unknown): null => {
   if (error instanceof ApiError && error.status === 404) return null;
   throw error;
 };
+
+// Answers that were requested before the code that needs them was loaded. Each is used once, and only while it is new.
+
+/** Milliseconds since the request. */
+const MOST_AGE = 10_000;
+
+const responses = new Map<string, { response: Promise<unknown>; at: number }>();
+
+/** Whether a response waits under this key. */
+function isAhead(key: string): boolean {
+  const kept = responses.get(key);
+  return kept !== undefined && Date.now() - kept.at <= MOST_AGE;
+}
+
+/** Keeps a response for the next `takeAhead`. A failure that is not taken yet is not kept: the request is made again. */
+function keepAhead(key: string, response: Promise<unknown>): void {
+  const kept = { response, at: Date.now() };
+  responses.set(key, kept);
+  response.catch(() => responses.get(key) === kept && responses.delete(key));
+}
+
+/** The response under this key, which is removed. */
+function takeAhead(key: string): Promise<unknown> | undefined {
+  const response = isAhead(key) ? responses.get(key)?.response : undefined;
+  responses.delete(key);
+  return response;
+}

@@ -12,7 +12,7 @@ interface Metadata {
   weir_sign_in_provider?: string;
 }
 
-interface TokenAnswer {
+interface TokenResponse {
   access_token: string;
   refresh_token?: string;
   expires_in?: number;
@@ -112,15 +112,15 @@ async function exchange(metadata: Metadata, params: Record<string, string>): Pro
     method: "POST",
     body: new URLSearchParams(params),
   });
-  const answer = (await response.json()) as TokenAnswer & { error?: string; error_description?: string };
-  if (answer.error === "invalid_client") forgetClient();
-  if (!response.ok) throw new Error(answer.error_description ?? "The server refused the sign-in.");
+  const tokens = (await response.json()) as TokenResponse & { error?: string; error_description?: string };
+  if (tokens.error === "invalid_client") forgetClient();
+  if (!response.ok) throw new Error(tokens.error_description ?? "The server refused the sign-in.");
   setSession({
     kind: "oauth",
-    secret: answer.access_token,
-    workspaceId: answer.workspace_id,
-    refreshToken: answer.refresh_token,
-    expiresAt: answer.expires_in === undefined ? undefined : Date.now() + answer.expires_in * 1000,
+    secret: tokens.access_token,
+    workspaceId: tokens.workspace_id,
+    refreshToken: tokens.refresh_token,
+    expiresAt: tokens.expires_in === undefined ? undefined : Date.now() + tokens.expires_in * 1000,
   });
 }
 

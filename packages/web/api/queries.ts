@@ -1,4 +1,4 @@
-/** What the page asks the server for, cached and kept fresh. */
+/** Reads of the server that several views share, cached and kept fresh. */
 import {
   type InfiniteData,
   keepPreviousData,
@@ -6,11 +6,13 @@ import {
   useInfiniteQuery,
   useQueries,
   useQuery,
+  type UseInfiniteQueryResult,
 } from "@tanstack/react-query";
-import { joined, type Step } from "./steps.ts";
+import { joined, type Step } from "./checkpoints.ts";
 import { ApiError, call, callFor, none } from "./http.ts";
-import { assistantsRequest, infoRequest, newestRunsRequest, THREADS_PAGE, threadsRequest } from "./requests.ts";
+import { assistantsRead, infoRead, newestRunsRead, THREADS_PAGE, threadsRead, projectsRead } from "./requests.ts";
 import type { Assistant, AssistantSchemas, HistoryStep, Run, ThreadRow, ThreadState } from "./types.ts";
+import { useEffect } from "react";
 
 /** Milliseconds for which a view that opens shows an answer without reading again. */
 export const FRESH_MS = 5_000;
@@ -35,10 +37,10 @@ const WORDS = 10;
 export function useThreads(enabled: boolean, query = "") {
   const words = query.split(/\s+/).slice(0, WORDS).join(" ");
   return useInfiniteQuery({
-    queryKey: words === "" ? ["threads"] : ["threads", words],
+    queryKey: threadsRead(words, 0).key,
     enabled,
     initialPageParam: 0,
-    queryFn: ({ pageParam, signal }) => callFor<ThreadRow[]>(threadsRequest(words, pageParam), signal),
+    queryFn: ({ pageParam, signal }) => callFor<ThreadRow[]>(threadsRead(words, pageParam).request, signal),
     getNextPageParam: (last, pages) => (last.length < THREADS_PAGE ? undefined : pages.length * THREADS_PAGE),
     // All pages that are in view are read again, and a search reads every thread.
     refetchInterval: ({ state }) => (words !== "" ? false : (state.data?.pages.length ?? 0) > 1 ? 30_000 : 4_000),
@@ -48,17 +50,18 @@ export function useThreads(enabled: boolean, query = "") {
 
 export function useAssistants() {
   return useQuery({
-    queryKey: ["assistants"],
-    queryFn: ({ signal }) => callFor<Assistant[]>(assistantsRequest, signal),
+    queryKey: assistantsRead.key,
+    queryFn: ({ signal }) => callFor<Assistant[]>(assistantsRead.request, signal),
     staleTime: 30_000,
   });
 }
 
-/** What this server is and has. It does not change while the page is open. */
+/** Version and features of this server. They do not change while the page is open. */
 export function useInfo() {
   return useQuery({
-    queryKey: ["info"],
-    queryFn: ({ signal }) => callFor<{ weir_version: string; flags: { openai_key?: boolean } }>(infoRequest, signal),
+    queryKey: infoRead.key,
+    queryFn: ({ signal }) =>
+      callFor<{ weir_version: string; flags: { openai_key?: boolean } }>(infoRead.request, signal),
     staleTime: Infinity,
   });
 }
@@ -76,7 +79,7 @@ const HISTORY_PAGE = 100;
 /** Checkpoints that are read at most at once; about 300 runs of an agent that uses tools. */
 const HISTORY_MOST = 1_000;
 
-export const historyKey = (threadId: string | undefined) => ["history", threadId];
+const historyKey = (threadId: string | undefined) => ["history", threadId];
 
 /**
  * The thread's checkpoints, newest first, without their values: their size grows with the thread, and a history with them
@@ -153,7 +156,7 @@ export function useRuns(threadId: string | undefined, phase: number, change?: st
     queryKey: ["runs", threadId, phase, change],
     enabled: threadId !== undefined,
     queryFn: async ({ signal }) => {
-      const runs = (await callFor<Run[]>(newestRunsRequest(threadId ?? ""), signal).catch(none)) ?? [];
+      const runs = (await callFor<Run[]>(newestRunsRead(threadId ?? "").request, signal).catch(none)) ?? [];
       const running = runs.find((run) => run.status === "running") ?? runs.findLast(isOpen);
       return { open: running !== undefined, newest: (running ?? runs[0])?.run_id };
     },
@@ -174,13 +177,13 @@ export function useRunDetails(threadId: string | undefined, runIds: string[]) {
   });
 }
 
-export interface AnswerLink {
+export interface InterruptLink {
   url: string;
   expires_at: string;
 }
 
 /** Makes a link by which a question is answered without an account. Its address is shown once. */
-export const answerLink = (threadId: string, interruptId: string): Promise<AnswerLink> =>
+export const createInterruptLink = (threadId: string, interruptId: string): Promise<InterruptLink> =>
   call("POST", `/threads/${threadId}/interrupts/${encodeURIComponent(interruptId)}/links`, {});
 
 /** The row of a thread in the lists that are loaded. */
@@ -193,6 +196,10 @@ export const listedThread = (threadId: string | undefined): ThreadRow | undefine
 /** Whether the answer of a query is here or on its way. A thread of the list needs no request of its own. */
 export const isKnown = (key: readonly unknown[]): boolean =>
   queryClient.getQueryState(key) !== undefined || (key[0] === "thread" && listedThread(String(key[1])) !== undefined);
+
+/** Whether no query waits for an answer. The assistants cannot be read before the sign-in. */
+export const isQuiet = (): boolean =>
+  queryClient.getQueryData(assistantsRead.key) !== undefined && queryClient.isFetching() === 0;
 
 export async function renameThread(threadId: string, title: string): Promise<void> {
   await call("PATCH", `/threads/${threadId}`, { metadata: { title } });
@@ -209,4 +216,29 @@ export async function cancelRuns(threadId: string): Promise<void> {
   const runs = await call<Run[]>("GET", `/threads/${threadId}/runs?limit=20&select=run_id,status`);
   const cancelled = runs.filter(isOpen).map((run) => `/threads/${threadId}/runs/${run.run_id}/cancel`);
   await Promise.all(cancelled.map((path) => call("POST", `${path}?wait=1&action=interrupt`)));
+}
+
+/** The projects that traces are in. */
+export interface Project {
+  id: string;
+  name: string;
+}
+
+/** The workspace's projects, the one with the newest run first. */
+export function useProjects() {
+  return useQuery({
+    queryKey: projectsRead.key,
+    queryFn: ({ signal }) => callFor<Project[]>(projectsRead.request, signal),
+  });
+}
+
+// Reads the pages of a list until what is sought is among its rows.
+
+type Pages = Pick<UseInfiniteQueryResult, "hasNextPage" | "isFetching" | "isError" | "fetchNextPage">;
+
+/** Requests the next page while `sought` is true, up to the last page or an error. */
+export function useReadOn({ hasNextPage, isFetching, isError, fetchNextPage }: Pages, sought: boolean): void {
+  useEffect(() => {
+    if (sought && hasNextPage && !isFetching && !isError) void fetchNextPage();
+  }, [sought, hasNextPage, isFetching, isError, fetchNextPage]);
 }

@@ -2,11 +2,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { call, callFor, none } from "./http.ts";
-import { stateRequest } from "./requests.ts";
+import { stateRead } from "./requests.ts";
 import type { ThreadState } from "./types.ts";
 
 interface Reading {
-  answer: Promise<ThreadState | null>;
+  response: Promise<ThreadState | null>;
   /** Undefined while it is not answered. */
   state?: ThreadState | null;
 }
@@ -24,26 +24,26 @@ const SHARED_MS = 5_000;
  */
 export function readState(threadId: string, anew = false): Promise<ThreadState | null> {
   const shared = anew ? undefined : reading.get(threadId);
-  return shared ? shared.answer : share(threadId, call<ThreadState>(...stateRequest(threadId)));
+  return shared ? shared.response : share(threadId, call<ThreadState>(...stateRead(threadId).request));
 }
 
 /** Reads the state for a view that opens. The request may have been sent ahead. */
 export function openState(threadId: string): void {
-  void share(threadId, callFor<ThreadState>(stateRequest(threadId)));
+  void share(threadId, callFor<ThreadState>(stateRead(threadId).request));
 }
 
 function share(threadId: string, request: Promise<ThreadState>): Promise<ThreadState | null> {
-  const read: Reading = { answer: request.catch(none) };
+  const read: Reading = { response: request.catch(none) };
   reading.set(threadId, read);
   const drop = () => reading.get(threadId) === read && reading.delete(threadId);
-  read.answer.then((state) => {
+  read.response.then((state) => {
     read.state = state;
     setTimeout(drop, SHARED_MS);
   }, drop);
-  return read.answer;
+  return read.response;
 }
 
-/** The state as it was just read; undefined while it is not known. */
+/** The state as it was just read; undefined while it is unknown. */
 export const sharedState = (threadId: string): ThreadState | null | undefined => reading.get(threadId)?.state;
 
 /** The state has changed, or is about to: the next read is a new request. */
@@ -54,7 +54,7 @@ export function forgetState(threadId: string): void {
 /**
  * The thread's current state, read once per phase, and again when the thread has changed. Null when it has none.
  *
- * @param change when the thread changed, if it did since it was opened: the state of this phase may be of before that
+ * @param change when the thread changed, if it did since it was opened: the state of this phase may be older
  */
 export function useThreadState(
   threadId: string | undefined,

@@ -21,7 +21,7 @@ export interface ThreadRow {
   /** By task. A stopped thread is "interrupted" too, with none. */
   interrupts?: Record<string, unknown[]> | null;
   extracted?: { first?: unknown } | null;
-  /** Of a thread that is read by itself. */
+  /** Only where a thread is read by itself. */
   values?: { messages?: unknown } | null;
 }
 
@@ -69,7 +69,7 @@ export interface Run {
   status: string;
   created_at: string;
   kwargs?: { command?: { resume?: unknown } | null };
-  /** Of a run that answers a question: through what, and for whom the link was made. */
+  /** Only on a run that resumes an interrupt: over which protocol, and for whom the link was made. */
   answered?: { via: string; name?: string };
 }
 

@@ -4,18 +4,18 @@ import { useCallback, useEffect, useRef, useState } from "react";
 import { useLocation } from "wouter";
 import { ApiError, call, callFor } from "../api/http.ts";
 import { listedThread, useAssistants, useRuns, useThreads } from "../api/queries.ts";
-import { threadRequest } from "../api/requests.ts";
+import { threadRead } from "../api/requests.ts";
 import { openState } from "../api/state.ts";
 import type { Assistant, ThreadRow } from "../api/types.ts";
-import type { ViewProps } from "../page/frame.ts";
+import type { ViewProps } from "../app/view-props.ts";
 import { Button } from "../ui/Button.tsx";
-import { chooseAssistant, useChosen, useOwnAssistant } from "./assistant.ts";
-import { forgetConnection } from "./connection.ts";
+import { chooseAssistant, useChosen, useOwnAssistant } from "./header/assistant.ts";
+import { forgetConnection } from "./session/connection.ts";
 import { Conversation } from "./Conversation.tsx";
-import { LoadFailed, LoadingTurns, Notice } from "./Empty.tsx";
-import { Bare, Header } from "./Header.tsx";
-import { assistantForNew, hasAssistant } from "./pick.ts";
-import { threadTitle } from "./row.ts";
+import { LoadFailed, LoadingTurns, Notice } from "./Notice.tsx";
+import { Bare, Header } from "./header/Header.tsx";
+import { assistantForNew, hasAssistant } from "./header/pick.ts";
+import { threadTitle } from "./thread-row.ts";
 
 const NO_RUNS = { open: false, newest: undefined };
 
@@ -42,7 +42,7 @@ export default function Chat({ id: threadId }: ViewProps) {
   const assistants = useAssistants();
   const thread = useThreadRow(mount.threadId);
   const runs = useRuns(mount.threadId, -1 - mount.key);
-  // What is shown first: it is read beside what the stream needs, not after it.
+  // The state is shown first: it is read beside what the stream needs, not after it.
   useEffect(() => {
     if (mount.threadId !== undefined) openState(mount.threadId);
   }, [mount]);
@@ -161,7 +161,7 @@ function useThreadRow(threadId: string | undefined) {
     queryKey: ["thread", threadId],
     enabled: threadId !== undefined,
     queryFn: async ({ signal }) => {
-      const [row] = await callFor<ThreadRow[]>(threadRequest(threadId ?? ""), signal);
+      const [row] = await callFor<ThreadRow[]>(threadRead(threadId ?? "").request, signal);
       // The index is behind a thread that has just been made, or whose first run has just begun. The thread itself is not.
       if (row && hasAssistant(row)) return row;
       return call<ThreadRow>("GET", `/threads/${encodeURIComponent(threadId ?? "")}`, undefined, signal);

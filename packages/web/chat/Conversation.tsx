@@ -2,36 +2,32 @@
 import { lazy, type ReactNode, Suspense, useEffect, useMemo, useRef, useState } from "react";
 import { useMay } from "../api/me.ts";
 import type { Assistant } from "../api/types.ts";
-import { useTitle } from "../ui/title.ts";
+import { useTitle } from "../app/view-props.ts";
 import { coarse } from "../ui/device.ts";
 import { useKeys } from "../ui/keys.ts";
-import { useLoaded } from "../ui/loaded.ts";
-import { useAgent } from "./agent.ts";
-import { Announcer } from "./Announcer.tsx";
-import { loadMarkdown } from "./Answer.tsx";
-import { acceptedBy } from "./attach.ts";
-import { Composer } from "./Composer.tsx";
-import { useConnection } from "./connection.ts";
+import { useLoaded } from "../ui/on-demand.ts";
+import { useAgent } from "./session/agent.ts";
+import { Announcer, Strip, useSpoken } from "./composer/Strip.tsx";
+import { loadMarkdown } from "./turn/MessageText.tsx";
+import { acceptedBy } from "./composer/attach.ts";
+import { Composer } from "./composer/Composer.tsx";
+import { useConnection, errorText, isUnanswered } from "./session/connection.ts";
 import css from "./Conversation.module.css";
-import { decisionsIn } from "./decisions.ts";
-import { Decisions, NEXT_DECISION } from "./Decisions.tsx";
-import { LoadFailed, LoadingTurns } from "./Empty.tsx";
-import { useFollow } from "./follow.ts";
-import { Log } from "./Log.tsx";
-import { errorText, isUnanswered } from "./errors.ts";
-import { stripLine } from "./status.ts";
-import { collectLiveCalls } from "./stream.ts";
-import { Strip } from "./Strip.tsx";
-import { useClock, useOnline, useRunClock } from "./clock.ts";
-import { useDriver } from "./driver.ts";
-import { useDecided } from "./useDecided.ts";
-import { useThread } from "./useThread.ts";
-import { useTurns } from "./useTurns.ts";
-import { useSpoken } from "./spoken.ts";
+import { decisionsIn } from "./turn/decisions.ts";
+import { Decisions, NEXT_DECISION, useDecided } from "./turn/Decisions.tsx";
+import { LoadFailed, LoadingTurns } from "./Notice.tsx";
+import { useFollow } from "./turn/follow.ts";
+import { Log } from "./turn/Log.tsx";
+import { stripLine } from "./composer/status.ts";
+import { collectLiveCalls } from "./session/stream.ts";
+import { useClock, useOnline, useRunClock } from "./session/clock.ts";
+import { useDriver } from "./session/driver.ts";
+import { useThread } from "./session/useThread.ts";
+import { useTurns } from "./turn/turns.ts";
 
-// What is shown first, the messages and the composer, needs none of these.
-const loadPanel = async () => (await import("./Panel.tsx")).Panel;
-const loadWelcome = async () => ({ default: (await import("./Welcome.tsx")).Welcome });
+// The first content, the messages and the composer, needs none of these.
+const loadPanel = async () => (await import("./turn/Panel.tsx")).Panel;
+const loadWelcome = async () => ({ default: (await import("./welcome/Welcome.tsx")).Welcome });
 const Welcome = lazy(loadWelcome);
 
 const NO_MESSAGES: never[] = [];
@@ -56,9 +52,9 @@ export function Conversation({
   context: Record<string, unknown>;
   /** Undefined for a conversation not yet begun. */
   threadId: string | undefined;
-  /** What the thread is called. */
+  /** The title of the thread. */
   title: string;
-  /** Of the thread, when it was opened. */
+  /** The runs of the thread, when it was opened. */
   runs: { open: boolean; newest: string | undefined };
   /** When the thread last changed, as the list of threads has it. */
   updatedAt: string | undefined;
@@ -127,7 +123,7 @@ export function Conversation({
   const busy = running || waiting > 0;
   const asked = turns.findLast((turn) => turn.asked)?.asked;
   const [refused, setRefused] = useState<{ why: string; asked: string | undefined }>();
-  // What had no answer waits in the queue.
+  // A message without a response waits in the queue.
   const streamError = stream.error && !isUnanswered(stream.error) ? errorText(stream.error) : undefined;
   // An answer that came second is no failure of the run, which has the first one.
   const failure = view.failed ?? (streamError === refused?.why ? undefined : streamError);
@@ -146,7 +142,7 @@ export function Conversation({
     waiting,
     error: at === undefined && !loadFailed ? error : undefined,
     unfinished: view.unfinished,
-    branch: view.place,
+    branch: view.branch,
     now: useClock(running || connection.lostAt !== undefined || connection.backAt !== undefined),
   });
   const spoken = useSpoken({ running, waiting, line, turns });
@@ -268,7 +264,7 @@ export function Conversation({
   );
 }
 
-/** What a message in the queue waits for. */
+/** The reason why a message in the queue waits. */
 function waitsFor(online: boolean, lost: boolean, connected: boolean): string {
   if (!online) return "you are online";
   if (lost) return "the server answers";

@@ -4,7 +4,7 @@ import { Dialog } from "radix-ui";
 import { type ReactNode, useState } from "react";
 import { coarse } from "./device.ts";
 import dialog from "./dialog.module.css";
-import { IconButton } from "./IconButton.tsx";
+import { IconButton } from "./Button.tsx";
 import css from "./modal.module.css";
 
 export function Modal({
@@ -15,7 +15,7 @@ export function Modal({
   children,
 }: {
   title: string;
-  /** What the dialog is for, below the title. */
+  /** The purpose of the dialog, below the title. */
   text?: string;
   /** It holds something that is lost with it: only its own buttons close it. */
   locked?: boolean;

@@ -1,6 +1,6 @@
 /** A text that may be large: its beginning, then all of it, and past what a page can hold as a file. */
 import { type ReactNode, useState } from "react";
-import { CopyButton } from "./CopyButton.tsx";
+import { CopyButton } from "./Button.tsx";
 import css from "./payload.module.css";
 import { bytesText, countText } from "./format.ts";
 
@@ -10,7 +10,7 @@ const JSON_START = /^\s*[[{]/;
 const FIRST = 4_000;
 const MOST = 300_000;
 
-/** What of a text to show, and the buttons for the rest of it. */
+/** The part of a text to show, and the buttons for the rest of it. */
 export function useCut(text: string, name: string, lines = LINES): [shown: string, rest: ReactNode] {
   const [all, setAll] = useState(false);
   const end = Math.min(findLineEnd(text, lines), FIRST);
@@ -40,7 +40,7 @@ export function Payload({ label, text, lines }: { label: string; text: string; l
         <span>{label}</span>
         <CopyButton text={text} label={`Copy ${label.toLowerCase()}`} />
       </div>
-      {/* What scrolls must be reachable by keyboard. */}
+      {/* A box that scrolls must be reachable by keyboard. */}
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
       <pre
         className="text"

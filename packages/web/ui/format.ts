@@ -3,7 +3,7 @@ import { numbers } from "./intl.ts";
 
 const dollars = { style: "currency", currency: "USD", currencyDisplay: "narrowSymbol" } as const;
 const cents = numbers(dollars);
-/** Of an amount below a cent, two figures of it say more than "$0.00". */
+/** An amount below a cent has two digits: they say more than "$0.00". */
 const small = numbers({ ...dollars, minimumFractionDigits: 2, maximumSignificantDigits: 2 });
 /** Below this, an amount is only said to be smaller. */
 const LEAST = 0.000_01;

@@ -2,7 +2,7 @@
 import { useEffect, useRef } from "react";
 import { type KeybindingsMap, tinykeys } from "tinykeys";
 
-export interface Keys {
+interface Keys {
   stop: () => void;
   composer: () => void;
   decision: () => void;

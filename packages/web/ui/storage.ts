@@ -1,4 +1,4 @@
-/** What this tab keeps of its user: texts that are not sent. Their names in the storage begin with `PREFIX`. */
+/** Texts of the user that this tab keeps: they are not sent. Their names in the storage begin with `PREFIX`. */
 const PREFIX = "weir.";
 const forgetting = new Set<() => void>();
 

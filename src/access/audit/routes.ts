@@ -2,36 +2,19 @@
 import { Hono } from "hono";
 import * as v from "valibot";
 import { type Database, database } from "../../db/client.ts";
-import { Count, Time, pagingQuery, cutPage } from "../../http/shapes.ts";
+import { cutPage, pagingQuery } from "../../http/shapes.ts";
 import { createDoc, eitherBody, json, media } from "../../http/route.ts";
 import type { App } from "../../http/context.ts";
 import { query } from "../../http/validate.ts";
 import { chain, toWireEntry } from "./chain.ts";
 import { audit } from "./record.ts";
 import { type AuditFilter, listAudit, nextAudit, type AuditPosition } from "./store.ts";
+import { Entry } from "./wire.ts";
 
 const Moment = v.pipe(
   v.string(),
   v.isoTimestamp("must be a time such as 2027-01-31T00:00:00Z"),
   v.transform((text) => Date.parse(text)),
-);
-
-const Entry = v.pipe(
-  v.object({
-    id: v.string(),
-    workspace_id: v.nullable(v.string()),
-    at: Time,
-    actor: v.object({ kind: v.string(), id: v.string() }),
-    action: v.string(),
-    target_id: v.string(),
-    detail: v.unknown(),
-    address: v.nullable(v.string()),
-    user_agent: v.nullable(v.string()),
-    seq: v.nullable(Count),
-    prev_hash: v.nullable(v.string()),
-    hash: v.nullable(v.string()),
-  }),
-  v.title("AuditEntry"),
 );
 
 const AuditLogQuery = v.object({

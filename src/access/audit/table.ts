@@ -14,7 +14,7 @@ export const auditLog = sqliteTable(
     action: text("action").notNull(),
     targetId: text("target_id").notNull(),
     detail: text("detail", { mode: "json" }).$type<Record<string, unknown>>().notNull(),
-    /** Where the request came from; null in entries of earlier versions. */
+    /** Where the request came from; null where the platform does not say. */
     address: text("address"),
     userAgent: text("user_agent"),
     /** The entry's place in the chain of its workspace, from 1 on. Null: not chained yet. */

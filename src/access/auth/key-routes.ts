@@ -1,6 +1,5 @@
 /** API keys: `/api/v1/api-keys`. */
 import * as v from "valibot";
-import { Time } from "../../http/shapes.ts";
 import { type Context, Hono } from "hono";
 import { audit } from "../audit/record.ts";
 import { database } from "../../db/client.ts";
@@ -15,27 +14,11 @@ import { requireRole, scopesOfPermissions } from "./roles.ts";
 import type { Permission, Principal, Scope } from "../../http/principal.ts";
 import { CreateKey, DeleteKey, KeyParam, RollKey, UpdateKey } from "./schema.ts";
 import { type ApiKeyRow, findKey, hasExpired, insertKey, listKeys, MAX_KEYS, rollKey, updateKey } from "./store.ts";
+import { Key, NewKey } from "./wire.ts";
 
 const doc = createDoc("Workspaces and keys");
 
 const toIso = (time: number | null) => (time === null ? null : new Date(time).toISOString());
-const members = {
-  id: v.string(),
-  workspace_id: v.string(),
-  name: v.string(),
-  hint: v.string(),
-  scopes: v.array(v.string()),
-  created_at: v.nullable(Time),
-  expires_at: v.nullable(Time),
-  last_used_at: v.nullable(Time),
-  allowed_ips: v.nullable(v.array(v.string())),
-  end_reason: v.nullable(v.string()),
-  successor_id: v.nullable(v.string()),
-  role: v.nullable(v.string()),
-};
-const Key = v.pipe(v.object(members), v.title("ApiKey"));
-/** The key itself is shown once. */
-const NewKey = v.object({ ...members, key: v.string() });
 const toWire = (row: ApiKeyRow): v.InferOutput<typeof Key> => ({
   id: row.id,
   workspace_id: row.workspaceId,

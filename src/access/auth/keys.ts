@@ -27,10 +27,10 @@ export function keyHint(key: string): string {
 
 /**
  * Whether a text can be an API key. Scanners for leaked secrets, and the server before it asks its database, recognize
- * a key by its prefix and checksum. Keys of earlier versions (`weir_` and 43 characters) have neither.
+ * a key by its prefix and checksum.
  */
 export function isApiKeyShaped(text: string): boolean {
-  if (!text.startsWith(PREFIX)) return true;
+  if (!text.startsWith(PREFIX)) return false;
   const random = text.slice(PREFIX.length, -CHECKSUM);
   return random.length === RANDOM && text.endsWith(checksum(random));
 }

@@ -17,7 +17,6 @@ import {
   type IdempotencyClaim,
   claimKey,
   keyEnd,
-  readEpoch,
   isHeldBy,
   type IdempotencyKeyRow,
   releaseKey,
@@ -54,7 +53,7 @@ export const idempotency: MiddlewareHandler<App> = async (c, next) => {
   const held = await retry(() => claimKey(database(c.env.DB), { ...claim, fingerprint }));
   const isFirst = isHeldBy(claim, held);
   const keepStream = async (text: string) => saveText(c.env, held, text);
-  c.set("idempotency", { key: claim.key, epoch: readEpoch(held), ends: keyEnd(held), isRepeat: !isFirst, keepStream });
+  c.set("idempotency", { key: claim.key, epoch: held.epoch, ends: keyEnd(held), isRepeat: !isFirst, keepStream });
   if (isFirst) return respondToClaim(c, next, claim);
   if (held.fingerprint !== fingerprint) {
     throw new Problem(422, "This Idempotency-Key was used with another request. Use a new key for a new request.");

@@ -24,9 +24,7 @@ export async function claimKey(
   const { workspaceId, key, claim } = mine;
   const now = Date.now();
   const { epoch, createdAt, status } = idempotencyKeys;
-  // The version before claims a key without its epoch, which is then that of an earlier 24 hours.
-  const began = sql`CASE WHEN ${epoch} > ${createdAt} - ${KEPT_MS} THEN ${epoch} ELSE ${createdAt} END`;
-  const over = lt(began, now - KEPT_MS);
+  const over = lt(epoch, now - KEPT_MS);
   const free = or(over, and(isNull(status), lt(createdAt, now - ABANDONED_MS)));
   // Until there is an answer, `body` holds the claim.
   const row = { workspaceId, key, fingerprint, status: null, headers: null, body: claim, createdAt: now };
@@ -46,11 +44,7 @@ export async function claimKey(
 export const isHeldBy = ({ claim }: IdempotencyClaim, { status, body }: IdempotencyKeyRow): boolean =>
   status === null && body === claim;
 
-/** When the key of this row was first claimed; undefined when the version before claimed it. */
-export const readEpoch = ({ epoch, createdAt }: IdempotencyKeyRow): number | undefined =>
-  epoch !== null && epoch > createdAt - KEPT_MS ? epoch : undefined;
-
-export const keyEnd = (row: IdempotencyKeyRow): number => (readEpoch(row) ?? row.createdAt) + KEPT_MS;
+export const keyEnd = ({ epoch }: IdempotencyKeyRow): number => epoch + KEPT_MS;
 
 /** Keeps the answer of the request that holds the key. Status 0: a stream; 1: an answer with a secret. Neither is kept. */
 export async function saveResponse(
@@ -68,13 +62,13 @@ export async function saveStream(
   answer: Pick<IdempotencyKeyRow, "status" | "headers" | "body">,
 ): Promise<void> {
   const { status, epoch } = idempotencyKeys;
-  const isOpen = and(isKey(row), eq(status, 0), row.epoch === null ? isNull(epoch) : eq(epoch, row.epoch));
+  const isOpen = and(isKey(row), eq(status, 0), eq(epoch, row.epoch));
   await db.update(idempotencyKeys).set(answer).where(isOpen);
 }
 
 /**
  * Lets the next request have the key. The epoch stays: what this request made, although its answer says otherwise, has
- * ids of that epoch. A released key is like an abandoned one, which the version before takes, too.
+ * ids of that epoch. A released key is like an abandoned one.
  */
 export async function releaseKey(db: Database, claim: IdempotencyClaim): Promise<void> {
   const createdAt = Date.now() - ABANDONED_MS - 1;

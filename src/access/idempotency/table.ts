@@ -15,8 +15,8 @@ export const idempotencyKeys = sqliteTable(
     body: text("body"),
     /** When it was claimed last, milliseconds since 1970. */
     createdAt: integer("created_at").notNull(),
-    /** When it was first claimed within its 24 hours, milliseconds since 1970. Null: by version 1.0. */
-    epoch: integer("epoch"),
+    /** When it was first claimed within its 24 hours, milliseconds since 1970. */
+    epoch: integer("epoch").notNull(),
   },
   (table) => [
     primaryKey({ columns: [table.workspaceId, table.key] }),

@@ -1,8 +1,27 @@
 /** The people of a workspace: `/api/v1/members`. */
+import { endOfSession, type SessionRow, endSession, listSessions, findSession } from "../auth/sessions.ts";
+import {
+  type InvitationRow,
+  type MemberRow,
+  findMember,
+  findPerson,
+  insertMember,
+  listMemberGrants,
+  listMembers,
+  MAX_MEMBERS,
+  removeMember,
+  updateRole,
+  deleteInvitation,
+  findInvitation,
+  insertInvitation,
+  listInvitations,
+  MAX_INVITATIONS,
+  listMemberships,
+} from "./store.ts";
+import { Invitation, Member, NewInvitation, Self, Session } from "./wire.ts";
 import * as v from "valibot";
 import { Hono, type Context } from "hono";
 import { audit } from "../audit/record.ts";
-import { endSession, listSessions, findSession } from "../auth/sessions.ts";
 import { database } from "../../db/client.ts";
 import { createDoc, NOTHING } from "../../http/route.ts";
 import { newOrEarlier, newSecretId, type App, serverAddress, isKnownOrigin, nameCaller } from "../../http/context.ts";
@@ -20,35 +39,46 @@ import {
   OwnSessionParam,
 } from "./schema.ts";
 import { checkRoleGiven } from "./rights.ts";
-import {
-  findMember,
-  findPerson,
-  insertMember,
-  listMemberGrants,
-  listMembers,
-  MAX_MEMBERS,
-  removeMember,
-  updateRole,
-  deleteInvitation,
-  findInvitation,
-  insertInvitation,
-  listInvitations,
-  MAX_INVITATIONS,
-  listMemberships,
-} from "./store.ts";
-import {
-  Member,
-  Session,
-  toWireMember,
-  toWireSession,
-  Invitation,
-  NewInvitation,
-  toWireInvitation,
-  Self,
-} from "./row.ts";
 import { newSecret, sha256 } from "../../lib/crypto.ts";
 import { findWorkspace } from "../auth/store.ts";
 import { ALL_PERMISSIONS, may } from "../../http/principal.ts";
+
+// Members, invitations and sessions as answers have them.
+
+const toIso = (time: number | null) => (time === null ? null : new Date(time).toISOString());
+
+export const toWireMember = (row: MemberRow): Member => ({
+  id: row.id,
+  workspace_id: row.workspaceId,
+  issuer: row.issuer,
+  subject: row.subject,
+  email: row.email,
+  role: row.role,
+  created_at: toIso(row.createdAt),
+  signed_in_at: toIso(row.signedInAt),
+});
+
+export const toWireInvitation = (row: InvitationRow): Invitation => ({
+  id: row.id,
+  workspace_id: row.workspaceId,
+  role: row.role,
+  email: row.email,
+  made_by: row.makerId,
+  created_at: toIso(row.createdAt),
+  expires_at: toIso(row.expiresAt),
+  accepted_at: toIso(row.acceptedAt),
+  member_id: row.memberId,
+});
+
+export const toWireSession = (row: SessionRow, current = false): Session => ({
+  id: row.id,
+  created_at: toIso(row.createdAt),
+  last_used_at: toIso(row.lastUsedAt),
+  expires_at: toIso(endOfSession(row)),
+  address: row.address,
+  user_agent: row.userAgent,
+  current,
+});
 
 const doc = createDoc("Members");
 const notFound = () => new Problem(404, "Member not found.");

@@ -1,5 +1,5 @@
 /** The OAuth clients that have access to a workspace: `/api/v1/oauth-clients`. */
-import { Count, Time, pagingQuery, cutPage } from "../../http/shapes.ts";
+import { pagingQuery, cutPage } from "../../http/shapes.ts";
 import { Hono } from "hono";
 import * as v from "valibot";
 import { audit } from "../audit/record.ts";
@@ -18,26 +18,11 @@ import {
   listGrants,
   revokeGrant,
 } from "./store.ts";
+import { OAuthClient, Grant } from "./wire.ts";
 
 const doc = createDoc("OAuth");
 
 const iso = (time: number) => new Date(time).toISOString();
-
-const OAuthClient = v.pipe(
-  v.object({
-    client_id: v.string(),
-    client_name: v.nullable(v.string()),
-    client_uri: v.nullable(v.string()),
-    redirect_uris: v.array(v.string()),
-    grant_types: v.array(v.string()),
-    registered_by: v.picklist(["document", "registration"]),
-    created_at: Time,
-    grants: Count,
-    scopes: v.array(v.string()),
-    last_granted_at: Time,
-  }),
-  v.title("OAuthClient"),
-);
 
 const toWire = ({ client, grants, scopes, lastGrantedAt }: AllowedClient): v.InferOutput<typeof OAuthClient> => ({
   client_id: client.id,
@@ -94,19 +79,6 @@ export const oauthClients = new Hono<App>()
 // What people allowed: `/api/v1/grants`, to see and take back.
 
 const grantDoc = createDoc("OAuth");
-
-const Grant = v.pipe(
-  v.object({
-    id: v.string(),
-    client_id: v.string(),
-    client_name: v.nullable(v.string()),
-    scopes: v.array(v.string()),
-    resource: v.nullable(v.string()),
-    granted_by: v.nullable(v.string()),
-    created_at: Time,
-  }),
-  v.title("Grant"),
-);
 
 export const grants = new Hono<App>()
   .get(

@@ -4,7 +4,6 @@ import type { Scope } from "../../http/principal.ts";
 import { withMountPrefix } from "../../http/context.ts";
 import { type Html, htmlPage } from "../../http/html.ts";
 import { isDocumentId } from "./register.ts";
-import { isVisibleName } from "./schema.ts";
 import type { AuthorizationRequest, Parameters } from "./request.ts";
 
 const MEANING: Record<Scope, string> = {
@@ -148,8 +147,7 @@ export function consentPage(request: AuthorizationRequest, { workspace, scopes, 
 }
 
 function clientName({ client }: AuthorizationRequest): string {
-  // Earlier versions took names of characters that show nothing.
-  return client.name !== null && isVisibleName(client.name) ? client.name : "an unnamed application";
+  return client.name ?? "an unnamed application";
 }
 
 /** The host whose document describes the application. */

@@ -8,7 +8,6 @@ import {
   isNull,
   lt,
   ne,
-  not,
   notExists,
   or,
   type SQL,
@@ -171,8 +170,6 @@ function selectSpentToken(db: Database, hash: string) {
         or(
           others(...used, eq(other.parent, token.hash)),
           others(...used, eq(other.parent, token.parent), ne(other.hash, token.hash)),
-          // Earlier versions noted no parents: what they exchanged is spent.
-          and(isNotNull(token.successor), not(others(eq(other.parent, token.hash)))),
         ),
       ),
     );

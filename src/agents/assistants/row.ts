@@ -1,30 +1,15 @@
 /** An assistant and its versions: as rows of D1, and on the wire. */
-import * as v from "valibot";
-import { AnyObject, Count, Id, Time } from "../../http/shapes.ts";
 import type { Json } from "../../lib/json.ts";
 import { and, eq, type SQL } from "drizzle-orm";
 import { configWithoutIdentity, contextWithoutIdentity } from "../../access/users/handlers.ts";
 import { isDefaultAssistant } from "./defaults.ts";
 import { assistants, assistantVersions } from "./table.ts";
+import type { Assistant, AssistantVersion } from "./wire.ts";
+
+export { Assistant, AssistantVersion } from "./wire.ts";
 
 export type AssistantRow = typeof assistants.$inferSelect;
 export type AssistantVersionRow = typeof assistantVersions.$inferSelect;
-const version = {
-  assistant_id: Id,
-  graph_id: v.string(),
-  version: Count,
-  name: v.string(),
-  description: v.nullable(v.string()),
-  config: AnyObject,
-  context: AnyObject,
-  metadata: AnyObject,
-  created_at: Time,
-};
-/** An assistant in the wire format. */
-export type Assistant = v.InferOutput<typeof Assistant>;
-export const Assistant = v.pipe(v.object({ ...version, updated_at: Time }), v.title("Assistant"));
-export type AssistantVersion = v.InferOutput<typeof AssistantVersion>;
-export const AssistantVersion = v.pipe(v.object(version), v.title("AssistantVersion"));
 
 /** The values of the caller. Absent ones come from the default, or from the previous version. */
 export interface AssistantInput {

@@ -180,8 +180,8 @@ export async function assistantToRun(
 }
 
 /**
- * The assistant with this id in any workspace, for the public agent card. Undefined when the id was
- * used in several workspaces, which only assistants from before `createAssistant` refused that can be.
+ * The assistant with this id in any workspace, for the public agent card. Undefined when several workspaces
+ * have used the id.
  */
 export async function findAnywhere(db: Database, id: string): Promise<Assistant | undefined> {
   const rows = await db.select().from(assistants).where(eq(assistants.id, id)).limit(2).all();

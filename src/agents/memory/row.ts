@@ -1,28 +1,12 @@
 /** An item of the Store: as a row of D1, and on the wire. */
 import { and, eq, gt, gte, isNull, lt, or, type SQL } from "drizzle-orm";
-import * as v from "valibot";
 import { storeItems } from "./table.ts";
 import { openJson, openListed, type Ring } from "../../access/encryption/ring.ts";
-import { AnyObject, Time } from "../../http/shapes.ts";
+import type { Item } from "./wire.ts";
+
+export { Item, FoundItem } from "./wire.ts";
 
 export type ItemRow = typeof storeItems.$inferSelect;
-
-/** An item in the wire format. */
-export type Item = v.InferOutput<typeof Item>;
-export const Item = v.pipe(
-  v.object({
-    namespace: v.array(v.string()),
-    key: v.string(),
-    value: AnyObject,
-    created_at: Time,
-    updated_at: Time,
-    /** In lists: the value was encrypted with a key that is destroyed. */
-    key_destroyed: v.optional(v.literal(true)),
-  }),
-  v.title("Item"),
-);
-/** An item that a search finds. `score`: how well it matches the query. */
-export const FoundItem = v.pipe(v.object({ ...Item.entries, score: v.optional(v.number()) }), v.title("FoundItem"));
 
 /** A condition: the item's time is not over. */
 export function isUnexpired(): SQL | undefined {

@@ -1,9 +1,10 @@
 /** Prompts, commits and tags on the wire, with the members that LangSmith's SDKs read. */
-import * as v from "valibot";
 import { openListed, sealJson, openOr, type Ring } from "../../access/encryption/ring.ts";
-import { AnyObject, Count, Id, Time } from "../../http/shapes.ts";
 import type { Json } from "../../lib/json.ts";
 import type { CommitRow, TagRow, LikedPrompt } from "./store.ts";
+import type { Commit, Prompt, Tag } from "./wire.ts";
+
+export { Prompt, Commit, Tag } from "./wire.ts";
 
 export interface PromptTexts {
   description: string | null;
@@ -35,35 +36,7 @@ export const openDescription = (ring: Ring, { id, description }: Pick<CommitRow,
 /** Prompts are not counted when they are read, are not public, and are not forked from others. */
 const uncounted = { num_downloads: 0, num_views: 0 };
 
-export const Prompt = v.pipe(
-  v.object({
-    id: Id,
-    repo_handle: v.string(),
-    full_name: v.string(),
-    owner: v.nullable(v.string()),
-    tenant_id: v.string(),
-    description: v.nullable(v.string()),
-    readme: v.nullable(v.string()),
-    tags: v.array(v.string()),
-    is_public: v.boolean(),
-    is_archived: v.boolean(),
-    created_at: Time,
-    updated_at: Time,
-    num_likes: Count,
-    liked_by_auth_user: v.boolean(),
-    num_downloads: Count,
-    num_views: Count,
-    num_commits: Count,
-    last_commit_hash: v.nullable(v.string()),
-    original_repo_id: v.null(),
-    upstream_repo_id: v.null(),
-    original_repo_full_name: v.null(),
-    upstream_repo_full_name: v.null(),
-  }),
-  v.title("Prompt"),
-);
-
-export function toWirePrompt(ring: Ring, owner: string, row: LikedPrompt): v.InferOutput<typeof Prompt> {
+export function toWirePrompt(ring: Ring, owner: string, row: LikedPrompt): Prompt {
   const { description, readme } = openPromptTexts(ring, row);
   return {
     id: row.id,
@@ -90,34 +63,12 @@ export function toWirePrompt(ring: Ring, owner: string, row: LikedPrompt): v.Inf
   };
 }
 
-export const Commit = v.pipe(
-  v.object({
-    id: Id,
-    repo_id: Id,
-    owner: v.string(),
-    repo: v.string(),
-    commit_hash: v.string(),
-    parent_id: v.nullable(Id),
-    parent_commit_hash: v.nullable(v.string()),
-    manifest_id: Id,
-    manifest: v.nullable(AnyObject),
-    description: v.nullable(v.string()),
-    created_by: v.string(),
-    created_at: Time,
-    updated_at: Time,
-    example_run_ids: v.array(v.string()),
-    num_downloads: Count,
-    num_views: Count,
-  }),
-  v.title("PromptCommit"),
-);
-
 /** A commit in a list: without its manifest when that is large, or its key destroyed. */
 export function toWireCommit(
   ring: Ring,
   place: { owner: string; repo: string },
   row: Omit<CommitRow, "manifest"> & { manifest: string | null },
-): v.InferOutput<typeof Commit> {
+): Commit {
   const { id, manifest } = row;
   const at = new Date(row.createdAt).toISOString();
   return {
@@ -138,20 +89,7 @@ export function toWireCommit(
   };
 }
 
-export const Tag = v.pipe(
-  v.object({
-    id: Id,
-    repo_id: Id,
-    tag_name: v.string(),
-    commit_id: Id,
-    commit_hash: v.string(),
-    created_at: Time,
-    updated_at: Time,
-  }),
-  v.title("PromptTag"),
-);
-
-export const toWireTag = (row: TagRow): v.InferOutput<typeof Tag> => ({
+export const toWireTag = (row: TagRow): Tag => ({
   id: row.id,
   repo_id: row.promptId,
   tag_name: row.name,

@@ -1,72 +1,13 @@
 /** Alerts and their changes in answers. */
-import * as v from "valibot";
 import { HIDDEN, hiddenHeaders, type ReceiverSecrets } from "../../deliveries/receiver.ts";
-import { Count, Id, Time } from "../../http/shapes.ts";
-import { METRICS, OPERATORS } from "./schema.ts";
 import type { AlertEvent, AlertRow } from "./store.ts";
+import type { Alert, AlertChange } from "./wire.ts";
 
-const text = v.nullable(v.string());
-const State = v.picklist(["ok", "firing", "resolved"]);
-
-const Channel = v.object({
-  type: v.picklist(["webhook", "slack", "email"]),
-  url: v.optional(v.string()),
-  headers: v.optional(v.record(v.string(), v.string())),
-  provider: v.optional(v.string()),
-  api_key: v.optional(v.string()),
-  from: v.optional(v.string()),
-  to: v.optional(v.array(v.string())),
-});
-
-export const Alert = v.pipe(
-  v.object({
-    id: Id,
-    name: v.string(),
-    session_id: Id,
-    filter: text,
-    is_enabled: v.boolean(),
-    metric: v.picklist(METRICS),
-    percentile: v.number(),
-    feedback_key: text,
-    operator: v.picklist(OPERATORS),
-    threshold: v.number(),
-    window_minutes: Count,
-    min_runs: Count,
-    fire_after: Count,
-    resolve_after: Count,
-    channels: v.array(Channel),
-    state: State,
-    /** The last figure. Null without enough runs, and before the first evaluation. */
-    value: v.nullable(v.number()),
-    state_since: Time,
-    evaluated_at: v.nullable(Time),
-    created_at: Time,
-    updated_at: Time,
-  }),
-  v.title("Alert"),
-);
-
-export const AlertChange = v.pipe(
-  v.object({
-    time: Time,
-    from: State,
-    to: State,
-    value: v.nullable(v.number()),
-    /** Whether each channel was notified. */
-    delivery: v.picklist(["delivered", "pending", "failed"]),
-    attempts: Count,
-    error: text,
-  }),
-  v.title("AlertChange"),
-);
-
-export const Tested = v.object({
-  channels: v.array(v.object({ type: v.string(), ok: v.boolean(), error: text })),
-});
+export { Alert, AlertChange, Tested } from "./wire.ts";
 
 const iso = (millis: number) => new Date(millis).toISOString();
 
-export function toWireAlert(row: AlertRow, { headers, keys }: ReceiverSecrets): v.InferOutput<typeof Alert> {
+export function toWireAlert(row: AlertRow, { headers, keys }: ReceiverSecrets): Alert {
   const { condition } = row;
   return {
     id: row.id,
@@ -100,16 +41,7 @@ export function toWireAlert(row: AlertRow, { headers, keys }: ReceiverSecrets): 
   };
 }
 
-export function toWireEvent({
-  at,
-  from,
-  to,
-  value,
-  pending,
-  attempts,
-  nextAt,
-  error,
-}: AlertEvent): v.InferOutput<typeof AlertChange> {
+export function toWireEvent({ at, from, to, value, pending, attempts, nextAt, error }: AlertEvent): AlertChange {
   const delivery = pending.length === 0 ? "delivered" : nextAt === null ? "failed" : "pending";
   return { time: iso(at), from, to, value, delivery, attempts, error };
 }

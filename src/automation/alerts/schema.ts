@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { ReceiverHeaders } from "../../deliveries/receiver.ts";
 import { optional, pagingQuery, Uuid } from "../../http/shapes.ts";
+import { METRICS, OPERATORS } from "./wire.ts";
 
 const text = (most: number) => v.pipe(v.string(), v.minLength(1), v.maxLength(most));
 const whole = (least: number, most: number) => v.pipe(v.number(), v.integer(), v.minValue(least), v.maxValue(most));
@@ -18,9 +19,6 @@ export const Channel = v.variant("type", [
     to: v.pipe(v.array(email), v.minLength(1), v.maxLength(20)),
   }),
 ]);
-
-export const METRICS = ["error_rate", "latency", "cost", "tokens", "feedback_score", "run_count"] as const;
-export const OPERATORS = ["gt", "gte", "lt", "lte"] as const;
 
 export const AlertBody = v.pipe(
   v.strictObject({

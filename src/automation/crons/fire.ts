@@ -162,12 +162,11 @@ export async function cronPrincipal(env: Env, cron: CronRow): Promise<Principal>
   const home = env.AUTH_WORKSPACE_ID?.toLowerCase() ?? LOCAL_WORKSPACE_ID;
   if (!(await hasUsers()) || home !== workspaceId.toLowerCase())
     throw new Problem(403, "The deployment no longer has users in the workspace of this cron.");
-  return { ...acts, kind: "user", user: await readCronUser(env, cron.userId, cron) };
+  return { ...acts, kind: "user", user: await readCronUser(env, cron) };
 }
 
-/** A row from before users were stored has an identity only: without permissions its handlers decide. */
-async function readCronUser(env: Env, identity: string, { id, workspaceId, user }: CronRow): Promise<AppUser> {
-  if (user === null) return { identity, permissions: [], display_name: identity, is_authenticated: true };
+async function readCronUser(env: Env, { id, workspaceId, user }: CronRow): Promise<AppUser> {
+  if (user === null) throw new Error("The cron has an identity and no user.");
   return JSON.parse(await openSecret(env, workspaceId, user, userPurpose(id))) as AppUser;
 }
 

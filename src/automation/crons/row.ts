@@ -1,6 +1,5 @@
 /** A cron as it is made, changed and shown. */
-import * as v from "valibot";
-import { AnyObject, Id, Time } from "../../http/shapes.ts";
+import type * as v from "valibot";
 import { METADATA_BYTES, PAYLOAD_BYTES, withinBytes } from "../../lib/bytes.ts";
 import { nextTime } from "../../db/writes.ts";
 import type { FiringState } from "./table.ts";
@@ -9,6 +8,9 @@ import { firingIds } from "./fire.ts";
 import { nextDue } from "./schedule.ts";
 import type { CreateCron, UpdateCron } from "./schema.ts";
 import type { CronRow, ListedFiring } from "./store.ts";
+import type { Cron, Firing } from "./wire.ts";
+
+export { Cron, Firing } from "./wire.ts";
 
 type CronCreation = v.InferOutput<typeof CreateCron> & Pick<StoredWebhook, "own_webhook">;
 type CronChange = v.InferOutput<typeof UpdateCron> & Pick<StoredWebhook, "own_webhook">;
@@ -65,27 +67,7 @@ export function applyCronPatch(row: CronRow, change: CronChange): CronRow {
   return { ...next, nextRunDate: retimed ? nextDue(next, now) : row.nextRunDate };
 }
 
-export const Cron = v.pipe(
-  v.object({
-    cron_id: Id,
-    assistant_id: v.string(),
-    thread_id: v.nullable(Id),
-    on_run_completed: v.nullable(v.picklist(["delete", "keep"])),
-    schedule: v.string(),
-    timezone: v.nullable(v.string()),
-    end_time: v.nullable(Time),
-    next_run_date: v.nullable(Time),
-    enabled: v.boolean(),
-    user_id: v.nullable(v.string()),
-    payload: AnyObject,
-    metadata: AnyObject,
-    created_at: Time,
-    updated_at: Time,
-  }),
-  v.title("Cron"),
-);
-
-export function toWireCron(row: CronRow): v.InferOutput<typeof Cron> {
+export function toWireCron(row: CronRow): Cron {
   const time = (at: number) => new Date(at).toISOString();
   const iso = (at: number | null) => (at === null ? null : time(at));
   return {
@@ -119,21 +101,9 @@ const STATES = {
   ended: "ended",
   failed: "failed",
   refused: "refused",
-} as const satisfies Record<FiringState, string>;
+} as const satisfies Record<FiringState, Firing["state"]>;
 
-/** A firing on the wire, with the run and the thread that it made. */
-export const Firing = v.pipe(
-  v.object({
-    cron_id: Id,
-    due: Time,
-    state: v.picklist([...new Set(Object.values(STATES))]),
-    thread_id: v.string(),
-    run_id: v.string(),
-  }),
-  v.title("Firing"),
-);
-
-export function toWireFiring({ cronId, due, state, threadId }: ListedFiring): v.InferOutput<typeof Firing> {
+export function toWireFiring({ cronId, due, state, threadId }: ListedFiring): Firing {
   const ids = firingIds({ cronId, due }, threadId ?? undefined);
   const at = new Date(due).toISOString();
   return { cron_id: cronId, due: at, state: STATES[state], thread_id: ids.threadId, run_id: ids.runId };

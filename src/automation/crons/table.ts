@@ -24,7 +24,7 @@ export const crons = sqliteTable(
     metadata: text("metadata", { mode: "json" }).$type<Json>().notNull(),
     /** The identity of the user whose runs it starts; null: the workspace's. */
     userId: text("user_id"),
-    /** That user as the deployment's `Auth` gave it, encrypted. Null in rows from before the column. */
+    /** That user as the deployment's `Auth` gave it, encrypted. */
     user: text("user"),
     createdAt: integer("created_at").notNull(),
     updatedAt: integer("updated_at").notNull(),

@@ -8,13 +8,14 @@ import { projects } from "../../traces/projects/table.ts";
 import { ruleBackfillParts, ruleBackfills, ruleParts, type RuleJudgeModel } from "./table.ts";
 import type { RuleCounts, RuleRunState } from "../../traces/rpc.ts";
 import { type BackfillRow, type RuleRow, type FailureRow, failuresOn, listFailures, listParts } from "./store.ts";
-import * as v from "valibot";
 import { HIDDEN, hiddenHeaders, type ReceiverSecrets } from "../../deliveries/receiver.ts";
-import { AnyObject, Count, Id, Time } from "../../http/shapes.ts";
 import { isoFromMicros } from "../../traces/time.ts";
 import { readActions } from "./actions.ts";
-import { LOG_STATUS, type ListLogs } from "./schema.ts";
+import type { ListLogs } from "./schema.ts";
 import { tracePartition } from "../../traces/stub.ts";
+import type { Backfill, Rule, RuleLog } from "./wire.ts";
+
+export { Rule, Backfill, RuleLog } from "./wire.ts";
 
 // D1: what answers say of rules beside their rows. The number of statements does not depend on the number of rules.
 
@@ -78,101 +79,11 @@ export async function readFacts(db: Database, workspaceId: string, rules: RuleRo
   }));
 }
 
-const text = v.nullable(v.string());
-const time = v.nullable(Time);
-
-/** What became of the runs that the rule has taken. */
-export const Stats = v.object({ taken: Count, waiting: Count, done: Count, failed: Count, cost: v.number() });
-
-export const Rule = v.pipe(
-  v.object({
-    id: Id,
-    tenant_id: v.string(),
-    display_name: v.string(),
-    is_enabled: v.boolean(),
-    session_id: Id,
-    session_name: text,
-    dataset_id: v.null(),
-    dataset_name: v.null(),
-    sampling_rate: v.number(),
-    filter: text,
-    trace_filter: text,
-    tree_filter: text,
-    add_to_annotation_queue_id: text,
-    add_to_annotation_queue_name: text,
-    add_to_dataset_id: text,
-    add_to_dataset_name: text,
-    add_to_dataset_prefer_correction: v.boolean(),
-    evaluators: v.nullable(v.array(AnyObject)),
-    code_evaluators: v.nullable(v.array(v.object({ code: v.string(), language: v.string() }))),
-    webhooks: v.nullable(v.array(v.object({ url: v.string(), headers: v.nullable(v.record(v.string(), v.string())) }))),
-    alerts: v.null(),
-    corrections_dataset_id: v.null(),
-    use_corrections_dataset: v.boolean(),
-    num_few_shot_examples: v.null(),
-    evaluator_id: v.null(),
-    evaluator_version: v.number(),
-    extend_only: v.boolean(),
-    extend_evaluator_trace_retention: v.boolean(),
-    extend_dataset_trace_retention: v.boolean(),
-    extend_annotation_queue_trace_retention: v.boolean(),
-    extend_webhook_trace_retention: v.boolean(),
-    include_extended_stats: v.boolean(),
-    transient: v.boolean(),
-    group_by: v.null(),
-    backfill_from: time,
-    backfill_id: v.nullable(Id),
-    backfill_status: text,
-    backfill_progress: v.nullable(v.number()),
-    backfill_error: v.null(),
-    backfill_completed_at: time,
-    created_at: Time,
-    updated_at: Time,
-    stats: Stats,
-  }),
-  v.title("RunRule"),
-);
-
-export const Backfill = v.pipe(
-  v.object({
-    id: Id,
-    rule_id: Id,
-    start_time: Time,
-    end_time: Time,
-    status: v.picklist(["running", "completed"]),
-    created_at: Time,
-    completed_at: time,
-    /** Days of the project that are still to be read; a large day has several parts. */
-    parts_left: Count,
-  }),
-  v.title("RunRuleBackfill"),
-);
-
-export const RuleLog = v.pipe(
-  v.object({
-    rule_id: Id,
-    run_id: v.string(),
-    status: v.picklist(LOG_STATUS),
-    /** What has failed, or comes next. Null: all is done. */
-    action: text,
-    error: text,
-    /** Of the failure; of a run that waits for its turn, when that is. */
-    time,
-    /** Whether it is tried again. */
-    will_retry: v.boolean(),
-  }),
-  v.title("RunRuleLog"),
-);
-
 const iso = (millis: number) => new Date(millis).toISOString();
 
 type BackfillProgress = BackfillRow & { left: number };
 
-export function toWireRule(
-  row: RuleRow,
-  secrets: ReceiverSecrets,
-  { counts, backfill, names }: RuleFacts,
-): v.InferOutput<typeof Rule> {
+export function toWireRule(row: RuleRow, secrets: ReceiverSecrets, { counts, backfill, names }: RuleFacts): Rule {
   const { extend = [], queueId, datasetId, code, judges, webhooks } = row.actions;
   return {
     id: row.id,
@@ -242,7 +153,7 @@ export function toWireBackfill({
   createdAt,
   completedAt,
   left,
-}: BackfillProgress): v.InferOutput<typeof Backfill> {
+}: BackfillProgress): Backfill {
   return {
     id,
     rule_id: ruleId,
@@ -255,14 +166,7 @@ export function toWireBackfill({
   };
 }
 
-export function toWireFailure({
-  ruleId,
-  runId,
-  action,
-  error,
-  at,
-  isFinal,
-}: FailureRow): v.InferOutput<typeof RuleLog> {
+export function toWireFailure({ ruleId, runId, action, error, at, isFinal }: FailureRow): RuleLog {
   const status = isFinal ? "failed" : "pending";
   return { rule_id: ruleId, run_id: runId, status, action, error, time: iso(at), will_retry: !isFinal };
 }
@@ -272,7 +176,7 @@ export function toWireRuleRun(
   rule: RuleRow,
   { id, step, due }: RuleRunState,
   failure: FailureRow | undefined,
-): v.InferOutput<typeof RuleLog> {
+): RuleLog {
   return {
     rule_id: rule.id,
     run_id: id,

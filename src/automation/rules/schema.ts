@@ -4,6 +4,7 @@ import { ReceiverHeaders } from "../../deliveries/receiver.ts";
 import { choosing, many, optional, pagingQuery, unread, unserved, Uuid } from "../../http/shapes.ts";
 import { JsonMembers } from "../../lib/json.ts";
 import { Time } from "../../traces/time.ts";
+import { LOG_STATUS } from "./wire.ts";
 
 const text = (most: number) => v.pipe(v.string(), v.maxLength(most));
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
@@ -158,7 +159,6 @@ const moment = v.optional(
 /** Partitions give the runs before a page, too. */
 const MAX_SKIPPED = 20_000;
 
-export const LOG_STATUS = ["pending", "done", "failed"] as const;
 export const ListLogs = v.pipe(
   choosing({
     /** Left out: the runs that have failed, also those that are tried again. */

@@ -2,31 +2,29 @@
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { Plugin } from "esbuild";
-import { findFormerPackage, FORMER_NAME, MODULES, NAME, PACKAGE } from "../project/package.ts";
+import { MODULES, NAME, PACKAGE } from "../project/package.ts";
 import type { Project } from "../project/project.ts";
 
 /** Marks a resolution that this plugin requests itself. */
 const ASKED = Symbol("asked");
 
 /** What a project's code imports of this package. */
-const OWN = new RegExp(`^(${NAME}|${FORMER_NAME})(/|$)`);
+const OWN = new RegExp(`^${NAME}(/|$)`);
 
 /** The modules that the project's version of LangChain does not have. */
 const ABSENT = "weir-absent";
 
 /**
- * The package's name and what is below it are modules of this package, also under its former name. Their imports of `@langchain/*` resolve from the project, so that a
- * message made by the runtime is an instance of the project's classes.
+ * The package's name and what is below it are modules of this package. Their imports of `@langchain/*` resolve from the project,
+ * so that a message made by the runtime is an instance of the project's classes.
  */
 export function oneLangchain(project: Project): Plugin {
   return {
     name: "weir-langchain",
     setup(build) {
       build.onStart(() => ({ errors: tooOld(project.root).map((text) => ({ text })) }));
-      const foreign = findFormerPackage(project.root)?.foreign === true;
       build.onResolve({ filter: OWN }, ({ path }) => {
-        const former = path === FORMER_NAME || path.startsWith(`${FORMER_NAME}/`);
-        const found = MODULES[former && !foreign ? NAME + path.slice(FORMER_NAME.length) : path];
+        const found = MODULES[path];
         return found ? { path: found } : undefined;
       });
       // The main file of its first version reads a test file of its own when it is imported.

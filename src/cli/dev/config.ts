@@ -98,12 +98,9 @@ export interface LocalSecrets {
   WEIR_ADMIN_KEY: string;
 }
 
-/** The folder of local data. It persists over restarts. */
-export const stateFolder = ({ weirDir }: Project): string => join(weirDir, "state");
-
 /** The secrets of this machine's state: made once. */
-export function localSecrets(project: Project): LocalSecrets {
-  const file = join(stateFolder(project), "secrets.json");
+export function localSecrets({ stateDir }: Project): LocalSecrets {
+  const file = join(stateDir, "secrets.json");
   if (existsSync(file)) return JSON.parse(readFileSync(file, "utf8")) as LocalSecrets;
   const made = {
     ENCRYPTION_KEY: randomBytes(32).toString("base64"),

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join, basename } from "node:path";
 import { CliFault } from "../console.ts";
 import { writeWhole, type Project, localEnvironment, findProject } from "../project/project.ts";
-import { stateFolder, type LocalConfig, localConfig, type MiniflareConfig, translateConfig } from "./config.ts";
+import { type LocalConfig, localConfig, type MiniflareConfig, translateConfig } from "./config.ts";
 import { type CachedBundle, readKeptBundle } from "../bundle/packages.ts";
 import { generate } from "../project/generate.ts";
 import { writeSchemasApart } from "../schemas.ts";
@@ -24,7 +24,7 @@ export const LOCAL_WORKSPACE_ID = "00000000-0000-4000-8000-000000000001";
  * state, since the server keeps only its hash.
  */
 export async function localKey(project: Project, url: string, adminKey: string): Promise<string> {
-  const file = join(stateFolder(project), "key");
+  const file = join(project.stateDir, "key");
   const known = existsSync(file) ? readFileSync(file, "utf8").trim() : undefined;
   if (known && (await fetch(`${url}/api/v1/api-keys`, { headers: { "x-api-key": known } })).ok) return known;
   const headers = { "x-api-key": adminKey, "content-type": "application/json" };
@@ -79,8 +79,12 @@ export function stripColors(line: string): string {
 
 export interface DevOptions {
   dir: string;
+  /** The folder of local data, if it is not the project's own. */
+  state?: string;
   port: number;
   env?: string;
+  /** Runs before the first build, once the port is this process's. */
+  prepare?: () => void;
   /** For the terminal. */
   print: (text: string) => void;
   /** Names that requests may have as their host, besides those of this machine. */
@@ -131,6 +135,7 @@ export class Dev {
   /** Builds and serves. Returns when the first build has been tried, or `ended` settles. */
   async start(ended: Promise<void>): Promise<void> {
     await this.#front.listen();
+    this.#options.prepare?.();
     this.#enqueue();
     await Promise.race([ended, this.#work]);
   }
@@ -162,9 +167,9 @@ export class Dev {
 
   /** One round: read, generate, bundle, serve. */
   async #round(): Promise<void> {
-    const { dir, env, print } = this.#options;
+    const { dir, state, env, print } = this.#options;
     try {
-      const project = await findProject(dir);
+      const project = await findProject(dir, state);
       this.#project = project;
       const environment = localEnvironment(project);
       this.#settings = [
@@ -178,7 +183,7 @@ export class Dev {
       // Other processes do both. The first start migrates beside them, once however many builds fail until then.
       const building = settle(Promise.resolve(readKeptBundle(project) ?? this.#bundle(project)));
       const translation = settle(translateConfig(project, config.file));
-      this.#migrated ??= settle(migrateBy(translation, stateFolder(project)));
+      this.#migrated ??= settle(migrateBy(translation, project.stateDir));
       const bundled = (await building)();
       this.#inputs = bundled.inputs;
       for (const warning of [...generated.warnings, ...environment.warnings, ...bundled.warnings]) {
@@ -213,7 +218,7 @@ export class Dev {
       const inSources = sourceLocations(project.root, project.weirDir);
       const onLine = (line: string) => print(inSources(stripColors(line)));
       const onLost = (fault: CliFault) => this.#lost.reject(fault);
-      this.#server = new Server({ persistTo: stateFolder(project), onLine, trace, onLost });
+      this.#server = new Server({ persistTo: project.stateDir, onLine, trace, onLost });
     }
     if (this.#stopped) return;
     await this.#server.serve({ name, variables, translated: options, modules: readModules(project) });

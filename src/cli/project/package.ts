@@ -30,9 +30,6 @@ const {
 };
 export { name as NAME, version as VERSION, peerDependencies as PEERS };
 
-/** The name of the package in version 1.0.0. On npm it belongs to another project. */
-export const FORMER_NAME = "weir";
-
 /** Whether the commands run from the sources of this repository, where the runtime is bundled from its sources too. */
 export const FROM_SOURCE: boolean = FILE.endsWith(".ts");
 
@@ -56,29 +53,16 @@ export const packagedMigrations = (folder: string): string[] =>
     .sort();
 export const BASE_CONFIG = join(PACKAGE, "wrangler.toml");
 
-interface Manifest {
-  version: string;
-  bin?: Record<string, string> | string;
-}
-
 /** The package.json of what the folder's modules import as `name`. Monorepos have it further up. */
-function readManifest(folder: string, name: string): Manifest | undefined {
+function readManifest(folder: string, name: string): { version: string } | undefined {
   const file = join(folder, "node_modules", name, "package.json");
-  if (existsSync(file)) return JSON.parse(readFileSync(file, "utf8")) as Manifest;
+  if (existsSync(file)) return JSON.parse(readFileSync(file, "utf8")) as { version: string };
   return dirname(folder) === folder ? undefined : readManifest(dirname(folder), name);
 }
 
 /** The version of `name` that the folder's modules import; undefined if it is not installed. */
 export const installedVersion = (folder: string, name: string): string | undefined =>
   readManifest(folder, name)?.version;
-
-/** What the folder's modules import under Weir's former name: its version, and whether it is another project's package. */
-export function findFormerPackage(folder: string): { version: string; foreign: boolean } | undefined {
-  const manifest = readManifest(folder, FORMER_NAME);
-  if (!manifest) return undefined;
-  const own = typeof manifest.bin === "object" && manifest.bin.weir === "dist/cli/main.js";
-  return { version: manifest.version, foreign: !own };
-}
 
 /**
  * Whether a version is in a range of the kind that this package's own package.json has: comparators such as `>=1.2` and

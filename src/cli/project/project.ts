@@ -13,6 +13,8 @@ export interface Project {
   config: LanggraphConfig;
   /** `<root>/.weir`: what Weir generates, and its local state. */
   weirDir: string;
+  /** The folder of local data, `<weirDir>/state` unless another one is given. It persists over restarts. */
+  stateDir: string;
   configFile: string;
   /** Keys of langgraph.json that have no effect, a sentence each. */
   warnings: string[];
@@ -28,8 +30,11 @@ function fileAbove(folder: string): string | undefined {
   return dirname(folder) === folder ? undefined : fileAbove(dirname(folder));
 }
 
-/** The project in `dir` or above it. Throws a Fault when there is none, or its langgraph.json is not as it must be. */
-export async function findProject(dir: string): Promise<Project> {
+/**
+ * The project in `dir` or above it, with its local data in `state`. Throws a Fault when there is none, or its langgraph.json is
+ * not as it must be.
+ */
+export async function findProject(dir: string, state?: string): Promise<Project> {
   const file = fileAbove(resolve(dir));
   if (!file)
     throw new CliFault(
@@ -38,7 +43,9 @@ export async function findProject(dir: string): Promise<Project> {
     );
   const { config, warnings } = readLanggraphJson(readFileSync(file, "utf8"), file);
   const root = dirname(file);
-  return { root, config, weirDir: join(root, ".weir"), configFile: file, warnings };
+  const weirDir = join(root, ".weir");
+  const stateDir = state === undefined ? join(weirDir, "state") : resolve(state);
+  return { root, config, weirDir, stateDir, configFile: file, warnings };
 }
 
 type Variables = Record<string, string>;

@@ -4,7 +4,7 @@ import { findWorkspace } from "../../access/auth/store.ts";
 import { database } from "../../db/client.ts";
 import { Problem } from "../../lib/problem.ts";
 import { type App, newOrEarlier } from "../../http/context.ts";
-import { AnyObject, Id, Time } from "../../http/shapes.ts";
+import { Time } from "../../http/shapes.ts";
 import * as v from "valibot";
 import { audit } from "../../access/audit/record.ts";
 import type { DestinationConfig } from "../table.ts";
@@ -25,6 +25,7 @@ import {
 } from "./store.ts";
 import { boundBucket, type DestinationCredentials, type OpenDestination, storeWorld, testDestination } from "./open.ts";
 import { CreateDestination, DestinationId, PatchDestination } from "./schema.ts";
+import { Destination } from "./wire.ts";
 
 // Who may export: keys with the scope, in workspaces whose plan includes it.
 
@@ -47,29 +48,6 @@ export const requirePlan: MiddlewareHandler<App> = async (c, next) => {
 
 const doc = createDoc("Bulk export");
 const notFound = () => new Problem(404, "Destination not found.");
-
-const text = v.nullable(v.string());
-const Destination = v.pipe(
-  v.object({
-    id: Id,
-    tenant_id: v.string(),
-    destination_type: v.picklist(["s3", "r2"]),
-    display_name: v.string(),
-    config: v.object({
-      bucket_name: v.string(),
-      prefix: v.string(),
-      region: text,
-      endpoint_url: text,
-      include_bucket_in_prefix: v.boolean(),
-      config_kwargs_s3: v.nullable(AnyObject),
-      s3_additional_kwargs: v.nullable(v.record(v.string(), v.string())),
-    }),
-    credentials_keys: v.array(v.string()),
-    created_at: Time,
-    updated_at: Time,
-  }),
-  v.title("BulkExportDestination"),
-);
 
 /** A destination on the wire: of its credentials only the names. */
 const toWire = (row: DestinationRow) => ({

@@ -104,7 +104,7 @@ export type Hasher = XXHashAPI;
 
 let loading: Promise<Hasher> | undefined;
 
-/** The hash, as WebAssembly: JavaScript has no fast 64-bit multiplication, and it took an eighth of what a row costs. */
+/** The hash, as WebAssembly: JavaScript has no fast 64-bit multiplication. */
 export function loadHasher(): Promise<Hasher> {
   return (loading ??= xxhash());
 }

@@ -3,6 +3,7 @@
  * a report that is repeated, or comes late, changes nothing (docs/budgets.md).
  */
 import { DurableObject } from "cloudflare:workers";
+import { ObjectTables, type TableSchema } from "../../lib/object-tables.ts";
 import { dispatchRpc, type RpcTarget } from "../../lib/rpc.ts";
 import { type Budget, MAX_BUDGETS } from "./rule.ts";
 import { roundCost, type Price } from "../prices/price-list.ts";
@@ -10,15 +11,17 @@ import { type DayUse, type SpendReport, type BudgetRpc, type BudgetUsage, format
 
 // The tables of a workspace's budgets, in their Durable Object's SQLite, and every statement on them.
 
-/** Applied in order, each once; `budget_versions` has their numbers. */
-const MIGRATIONS = [
-  `CREATE TABLE budgets (id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID;
-   CREATE TABLE prices (only INTEGER PRIMARY KEY CHECK (only = 1), body TEXT NOT NULL) STRICT;
-   CREATE TABLE spent (day TEXT, budget TEXT, key TEXT, amount REAL NOT NULL, about TEXT NOT NULL,
-     PRIMARY KEY (day, budget, key)) STRICT, WITHOUT ROWID;
-   CREATE TABLE shares (day TEXT, budget TEXT, key TEXT, run_id TEXT, total REAL NOT NULL,
-     PRIMARY KEY (day, budget, key, run_id)) STRICT, WITHOUT ROWID;`,
-];
+const SCHEMA: TableSchema = {
+  kind: "ledger",
+  steps: [
+    `CREATE TABLE budgets (id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID;
+     CREATE TABLE prices (only INTEGER PRIMARY KEY CHECK (only = 1), body TEXT NOT NULL) STRICT;
+     CREATE TABLE spent (day TEXT, budget TEXT, key TEXT, amount REAL NOT NULL, about TEXT NOT NULL,
+       PRIMARY KEY (day, budget, key)) STRICT, WITHOUT ROWID;
+     CREATE TABLE shares (day TEXT, budget TEXT, key TEXT, run_id TEXT, total REAL NOT NULL,
+       PRIMARY KEY (day, budget, key, run_id)) STRICT, WITHOUT ROWID;`,
+  ],
+};
 
 /** What a day's row has besides the amount. */
 export interface SpendDetails {
@@ -43,22 +46,16 @@ type SpendKey = Pick<SpendReport, "day" | "budget" | "key">;
 
 export class BudgetTables {
   readonly #sql: SqlStorage;
-  #made: boolean;
+  readonly #tables: ObjectTables;
 
-  constructor(private readonly storage: DurableObjectStorage) {
+  constructor(storage: DurableObjectStorage) {
     this.#sql = storage.sql;
-    this.#made = this.#sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'budget_versions'").toArray().length > 0;
-    if (this.#made) storage.transactionSync(() => this.#migrate());
+    this.#tables = new ObjectTables(storage, SCHEMA);
   }
 
-  /** One transaction. The tables are made by the first one. */
+  /** One transaction. */
   write<T>(work: () => T): T {
-    const result = this.storage.transactionSync(() => {
-      if (!this.#made) this.#migrate();
-      return work();
-    });
-    this.#made = true;
-    return result;
+    return this.#tables.write(work);
   }
 
   budgets(): Budget[] {
@@ -133,17 +130,7 @@ export class BudgetTables {
   }
 
   #read<T extends Record<string, SqlStorageValue>>(sql: string, ...params: SqlStorageValue[]): T[] {
-    return this.#made ? this.#sql.exec<T>(sql, ...params).toArray() : [];
-  }
-
-  #migrate(): void {
-    this.#sql.exec("CREATE TABLE IF NOT EXISTS budget_versions (id INTEGER PRIMARY KEY)");
-    const done = this.#sql.exec("SELECT id FROM budget_versions").toArray().length;
-    for (const [i, statements] of MIGRATIONS.entries()) {
-      if (i < done) continue;
-      this.#sql.exec(statements);
-      this.#sql.exec("INSERT INTO budget_versions VALUES (?)", i + 1);
-    }
+    return this.#tables.made ? this.#sql.exec<T>(sql, ...params).toArray() : [];
   }
 }
 

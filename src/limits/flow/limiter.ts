@@ -3,6 +3,7 @@
  * said that the run is over. docs/flow-control.md has the protocol and its proof.
  */
 import { DurableObject } from "cloudflare:workers";
+import { NEWER_ALARM_MS, newerFormat, ObjectTables, type TableSchema } from "../../lib/object-tables.ts";
 import { dispatchRpc, type RpcTarget } from "../../lib/rpc.ts";
 import { type SlotLease, SlotBook, COUNTED_MS, type QueuePosition, type PoolUse } from "./book.ts";
 import { type FlowRule, MAX_RULES } from "./rule.ts";
@@ -12,12 +13,14 @@ import type { AcquireResult, FlowRpc, GrantSlots, NewSlotLease, WaitingLease } f
 
 // The tables of a workspace's limiter, in its Durable Object's SQLite, and every statement on them.
 
-/** Applied in order, each once; `flow_versions` has their numbers. */
-const MIGRATIONS = [
-  `CREATE TABLE claims (run_id TEXT PRIMARY KEY, body TEXT NOT NULL, granted INTEGER, ended INTEGER, tokens INTEGER,
-     stopped INTEGER) STRICT, WITHOUT ROWID;
-   CREATE TABLE rules (id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID;`,
-];
+const SCHEMA: TableSchema = {
+  kind: "limiter",
+  steps: [
+    `CREATE TABLE leases (run_id TEXT PRIMARY KEY, body TEXT NOT NULL, granted INTEGER, ended INTEGER, tokens INTEGER,
+       stopped INTEGER) STRICT, WITHOUT ROWID;
+     CREATE TABLE rules (id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID;`,
+  ],
+};
 
 interface LeaseRow extends Record<string, SqlStorageValue> {
   run_id: string;
@@ -33,26 +36,31 @@ type Body = Pick<SlotLease, "threadId" | "created" | "due" | "priority" | "needs
 
 export class FlowTables {
   readonly #sql: SqlStorage;
-  #made: boolean;
+  readonly #tables: ObjectTables;
 
-  constructor(private readonly storage: DurableObjectStorage) {
+  constructor(storage: DurableObjectStorage) {
     this.#sql = storage.sql;
-    this.#made = this.#sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'flow_versions'").toArray().length > 0;
-    if (this.#made) storage.transactionSync(() => this.#migrate());
+    this.#tables = new ObjectTables(storage, SCHEMA);
   }
 
-  /** One transaction. The tables are made by the first one. */
+  /** A newer version wrote the limiter. */
+  get isNewer(): boolean {
+    return this.#tables.isNewer;
+  }
+
+  /** The limiter of a newer version begins without its rows, so that its alarm can be set again. It refuses all calls. */
+  get #isReadable(): boolean {
+    return !this.#tables.isNewer && this.#tables.made;
+  }
+
+  /** One transaction. */
   write(work: () => void): void {
-    this.storage.transactionSync(() => {
-      if (!this.#made) this.#migrate();
-      work();
-    });
-    this.#made = true;
+    this.#tables.write(work);
   }
 
   leases(): SlotLease[] {
-    if (!this.#made) return [];
-    const rows = this.#sql.exec<LeaseRow>("SELECT * FROM claims ORDER BY granted").toArray();
+    if (!this.#isReadable) return [];
+    const rows = this.#sql.exec<LeaseRow>("SELECT * FROM leases ORDER BY granted").toArray();
     return rows.map(({ run_id, body, granted, ended, tokens, stopped }) => ({
       runId: run_id,
       ...(JSON.parse(body) as Body),
@@ -64,30 +72,30 @@ export class FlowTables {
   }
 
   insertLease(lease: SlotLease): void {
-    const sql = "INSERT INTO claims VALUES (?, ?, ?, NULL, NULL, ?)";
+    const sql = "INSERT INTO leases VALUES (?, ?, ?, NULL, NULL, ?)";
     this.#sql.exec(sql, lease.runId, bodyText(lease), lease.granted ?? null, lease.stopped ? 1 : null);
   }
 
   /** Writes the needs of a claim, which a rule that pauses it has changed. */
   setNeeds(lease: SlotLease): void {
-    this.#sql.exec("UPDATE claims SET body = ? WHERE run_id = ?", bodyText(lease), lease.runId);
+    this.#sql.exec("UPDATE leases SET body = ? WHERE run_id = ?", bodyText(lease), lease.runId);
   }
 
   setLease({ runId, granted, ended, tokens, stopped }: SlotLease): void {
-    const sql = "UPDATE claims SET granted = ?, ended = ?, tokens = ?, stopped = ? WHERE run_id = ?";
+    const sql = "UPDATE leases SET granted = ?, ended = ?, tokens = ?, stopped = ? WHERE run_id = ?";
     this.#sql.exec(sql, granted ?? null, ended ?? null, tokens ?? null, stopped ? 1 : null, runId);
   }
 
   renameLease(runId: string, to: string): void {
-    this.#sql.exec("UPDATE claims SET run_id = ? WHERE run_id = ?", to, runId);
+    this.#sql.exec("UPDATE leases SET run_id = ? WHERE run_id = ?", to, runId);
   }
 
   deleteLease(runId: string): void {
-    this.#sql.exec("DELETE FROM claims WHERE run_id = ?", runId);
+    this.#sql.exec("DELETE FROM leases WHERE run_id = ?", runId);
   }
 
   rules(): FlowRule[] {
-    if (!this.#made) return [];
+    if (!this.#isReadable) return [];
     const rows = this.#sql.exec<{ body: string }>("SELECT body FROM rules ORDER BY id").toArray();
     return rows.map(({ body }) => JSON.parse(body) as FlowRule);
   }
@@ -99,16 +107,6 @@ export class FlowTables {
 
   deleteRule(id: string): void {
     this.#sql.exec("DELETE FROM rules WHERE id = ?", id);
-  }
-
-  #migrate(): void {
-    this.#sql.exec("CREATE TABLE IF NOT EXISTS flow_versions (id INTEGER PRIMARY KEY)");
-    const done = this.#sql.exec("SELECT id FROM flow_versions").toArray().length;
-    for (const [i, statements] of MIGRATIONS.entries()) {
-      if (i < done) continue;
-      this.#sql.exec(statements);
-      this.#sql.exec("INSERT INTO flow_versions VALUES (?)", i + 1);
-    }
   }
 }
 
@@ -158,6 +156,7 @@ export class LimiterObject extends DurableObject<Env> implements FlowRpc, RpcTar
   }
 
   async dispatch(method: string, args: unknown[]): Promise<unknown> {
+    if (this.#tables.isNewer) throw newerFormat();
     return dispatchRpc(this, method, args);
   }
 
@@ -245,6 +244,7 @@ export class LimiterObject extends DurableObject<Env> implements FlowRpc, RpcTar
 
   /** Calls the threads that are due, and grants what time has freed. Never throws: the platform gives up an alarm after six times. */
   override async alarm(): Promise<void> {
+    if (this.#tables.isNewer) return this.ctx.storage.setAlarm(Date.now() + NEWER_ALARM_MS);
     this.#alarmAt = undefined;
     try {
       const now = Date.now();

@@ -88,8 +88,8 @@ checkCustom((data) => {
 });
 
 /**
- * The content of a custom event for A2A callers. Undefined for other events, and for invalid events stored before this
- * check existed.
+ * The content of a custom event for A2A callers. Undefined for other events, and for what a graph
+ * has made look like one of them.
  */
 export function readTaskEvent(data: unknown): TaskEvent | undefined {
   if (!isOurs(data)) return undefined;

@@ -48,7 +48,7 @@ export class DeferredWrites {
     const n = recent?.get(key) ?? Math.max(-1, ...this.#placed(ns, id).map((one) => one.n)) + 1;
     recent?.set(key, n + 1);
     const child = recent && entries.find((one) => one.ns === ns && one.parentId === id && !one.late);
-    if (child && this.tables.carries) child.late = { n, writes };
+    if (child) child.late = { n, writes };
     else this.tables.insertWrites(ns, id, JSON.stringify(writes), n);
   }
 

@@ -1,5 +1,5 @@
 /** What a thread's object is made of when it wakes. */
-import { isNewer, newerFormat } from "../../lib/object-tables.ts";
+import { newerFormat } from "../../lib/object-tables.ts";
 import { isKeyDestroyed, Ring, UnknownKey, isSealed, type DataKeyRow } from "../../access/encryption/ring.ts";
 import { armAlarm } from "./alarm.ts";
 import { ThreadContext } from "../context.ts";
@@ -39,8 +39,8 @@ export function readThreadParts(
 ): ThreadParts | Error {
   try {
     const tables = new Tables(ctx.storage, new TextVault(parseObjectName(ctx.id).threadId, ring));
+    if (tables.isNewer) return newerFormat();
     const record = readRecord(tables);
-    if (isNewer(record?.format, "thread")) return newerFormat();
     const context = new ThreadContext(ctx, env, tables, record);
     const outbox = new Outbox(context, onTask, before);
     const runner = new Runner(context, outbox, () => armAlarm(context, runner));

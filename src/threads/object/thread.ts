@@ -78,7 +78,7 @@ export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, Link
   /** The error that every call answers when the thread cannot be read. */
   #parts: ThreadParts | Error = new Error("The object has not begun.");
   #copying: Promise<void> | undefined;
-  readonly #protocol: ThreadProtocol;
+  private readonly protocol: ThreadProtocol;
 
   constructor(
     ctx: DurableObjectState,
@@ -87,7 +87,7 @@ export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, Link
   ) {
     super(ctx, env, parseObjectName(ctx.id).workspaceId);
     this.begin(new Tables(ctx.storage).heldTexts(), () => this.#start());
-    this.#protocol = hooks.openProtocol(ctx, env, this, (query, framing) => this.#read(query, framing, true));
+    this.protocol = hooks.openProtocol(ctx, env, this, (query, framing) => this.#read(query, framing, true));
   }
 
   #start(before?: Outbox): void {
@@ -114,22 +114,22 @@ export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, Link
   override async fetch(request: Request): Promise<Response> {
     await this.unlock();
     const after = sleepAfter(request.url);
-    return after === undefined ? this.#protocol.accept(request) : this.#sleepers.accept(after);
+    return after === undefined ? this.protocol.accept(request) : this.#sleepers.accept(after);
   }
 
   override async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
     await this.unlock();
-    if (!isSleeper(this.ctx, socket)) await this.#protocol.onMessage(socket, message);
+    if (!isSleeper(this.ctx, socket)) await this.protocol.onMessage(socket, message);
   }
 
   override async webSocketClose(socket: WebSocket, code: number): Promise<void> {
     if (isSleeper(this.ctx, socket)) this.#sleepers.onClose(socket);
-    else await this.#protocol.onClose(socket, code);
+    else await this.protocol.onClose(socket, code);
   }
 
   override async webSocketError(socket: WebSocket): Promise<void> {
     if (isSleeper(this.ctx, socket)) this.#sleepers.onClose(socket);
-    else await this.#protocol.onError(socket);
+    else await this.protocol.onError(socket);
   }
 
   override async alarm(): Promise<void> {
@@ -316,7 +316,7 @@ export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, Link
   }
 
   async streamEvents(filter: object, after: number, dialect: string): Promise<ReadableStream<Uint8Array>> {
-    return this.#protocol.stream(filter, after, dialect, (query, framing) => this.#read(query, framing));
+    return this.protocol.stream(filter, after, dialect, (query, framing) => this.#read(query, framing));
   }
 
   async lastSeq(runId?: string): Promise<number> {

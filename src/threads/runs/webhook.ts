@@ -17,8 +17,8 @@ export interface QueuedWebhook {
   url: string;
   /** The path of the project's `app` that is called in place of the address. */
   path?: string;
-  /** The same at every attempt. Rows of earlier versions have none: each run has one webhook, so its id takes its place. */
-  delivery?: string;
+  /** The same at every attempt. */
+  delivery: string;
 }
 
 /** The questions of a run that asks: as the payload has them, and what an answer of the receiver is for. */
@@ -39,7 +39,7 @@ export function queueWebhook(context: ThreadContext, run: RunRecord, url: string
 export function webhookDelivery(
   { workspaceId, threadId, values }: ThreadContext,
   run: RunRecord,
-  { url, path, delivery = run.id }: QueuedWebhook,
+  { url, path, delivery }: QueuedWebhook,
   interrupts?: WebhookInterrupts,
 ): Delivery<InterruptsOfDelivery> {
   const { error, stopped, updated, values: refs } = run.outcome;

@@ -154,11 +154,11 @@ export class ThreadIndex extends DurableObject<Env> implements ThreadIndexRpc, R
   }
 
   async shards(): Promise<number> {
-    return this.#tables.meta("shards") ?? 1;
+    return this.#tables.shards;
   }
 
   async grow(shards: number): Promise<void> {
-    if (shards > (await this.shards())) this.#tables.setMeta("shards", shards);
+    if (shards > (await this.shards())) this.#tables.shards = shards;
   }
 
   async #write(before: Promise<unknown>): Promise<Set<string>> {

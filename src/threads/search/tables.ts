@@ -5,21 +5,22 @@ import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import { inList, contains } from "../../db/conditions.ts";
 import type { Json } from "../../lib/json.ts";
 import type { IndexRow, RowVersion, SortBy, ThreadFilter, ThreadPage } from "./rpc.ts";
-import { FORMATS, isNewer, newerFormat } from "../../lib/object-tables.ts";
+import { ObjectTables, readMeta, type TableSchema, writeMeta } from "../../lib/object-tables.ts";
 
 // Which threads of a shard a search finds, and in which order.
 
 type Database = DrizzleSqliteDODatabase<Record<string, unknown>>;
 
-/** What makes it is in tables.ts. */
+/** `SCHEMA` makes it. */
 const threads = sqliteTable("threads", {
   id: text("id").primaryKey(),
   status: text("status").notNull(),
   metadata: text("metadata", { mode: "json" }).$type<Json>().notNull(),
   config: text("config", { mode: "json" }).$type<Json>().notNull(),
   values: text("values", { mode: "json" }).$type<Json>(),
-  /** 1: it has values; 2: it has an open run, which in rows of version 1.0 only the status says. */
-  flags: integer("has_values").notNull(),
+  hasValues: integer("has_values", { mode: "boolean" }).notNull(),
+  /** A run has not ended, also one that is not due yet. */
+  open: integer("open", { mode: "boolean" }).notNull(),
   interrupts: text("interrupts", { mode: "json" }).$type<Json>().notNull(),
   error: text("error", { mode: "json" }).$type<Json>(),
   createdAt: integer("created_at").notNull(),
@@ -70,12 +71,8 @@ export function selectIds(db: Database, { limit, offset, sortBy, sortOrder, ...f
 /** The rows of these threads, in this order, as far as they exist. */
 export function selectRows(db: Database, ids: string[]): IndexRow[] {
   const rows = db.select(getTableColumns(threads)).from(threads).where(inList(threads.id, ids)).all();
-  const byId = new Map(rows.map((row) => [row.id, toIndexRow(row)]));
+  const byId = new Map(rows.map((row) => [row.id, row]));
   return ids.flatMap((id) => byId.get(id) ?? []);
-}
-
-function toIndexRow({ flags, ...row }: typeof threads.$inferSelect): IndexRow {
-  return { ...row, hasValues: (flags & 1) === 1, open: flags > 1 || row.status === "busy" };
 }
 
 /** Threads by filter, in the order of their ids. */
@@ -95,13 +92,12 @@ const fromFor = ({ ids, values = {}, query = [] }: ThreadFilter): SQL =>
 
 function whereThreads(filter: ThreadFilter): SQL | undefined {
   const { ids, metadata = {}, values = {}, status, open, unfinished, after, query = [] } = filter;
-  const isOpen = or(gt(threads.flags, 1), eq(threads.status, "busy"));
   return and(
     ids && inList(threads.id, ids),
     after === undefined ? undefined : gt(threads.id, after),
     status && eq(threads.status, status),
-    open && isOpen,
-    unfinished && or(isOpen, eq(threads.status, "interrupted")),
+    open && eq(threads.open, true),
+    unfinished && or(eq(threads.open, true), eq(threads.status, "interrupted")),
     Object.keys(metadata).length > 0 ? contains(threads.metadata, metadata) : undefined,
     Object.keys(values).length > 0 ? contains(threads.values, values) : undefined,
     ...query.map(matchWord),
@@ -121,24 +117,20 @@ function matchWord(word: string): SQL {
       WHERE part.type = 'text' AND part.key IN ('content', 'text') AND instr(lower(part.value), lower(${word})) > 0)))`;
 }
 
-/** Applied in order, each once, recorded in `_migrations`. Never edit one that has landed; append. */
-const MIGRATIONS = [
-  `CREATE TABLE threads (id TEXT PRIMARY KEY, status TEXT NOT NULL, metadata TEXT NOT NULL, config TEXT NOT NULL,
-     "values" TEXT, has_values INTEGER NOT NULL, interrupts TEXT NOT NULL, error TEXT, created_at INTEGER NOT NULL,
-     updated_at INTEGER NOT NULL, state_updated_at INTEGER NOT NULL, revision INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-   CREATE INDEX threads_created ON threads (created_at);
-   CREATE INDEX threads_updated ON threads (updated_at);
-   CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;`,
-  // Holds what filters test and what rows are sorted by, so that a search through all threads reads no states. Each
-  // write of a row writes this index anyway, because of the time.
-  `DROP INDEX threads_updated;
-   CREATE INDEX threads_updated ON threads (updated_at, id, created_at, state_updated_at, status, revision, metadata);`,
-  // Of `has_values`, 1 says that there are values, and 2 that a run is open: a column more would break the version before,
-  // which inserts a value for each column.
-  `DROP INDEX threads_updated;
-   CREATE INDEX threads_updated ON threads
-     (updated_at, id, created_at, state_updated_at, status, has_values, revision, metadata);`,
-];
+const SCHEMA: TableSchema = {
+  kind: "index",
+  steps: [
+    `CREATE TABLE threads (id TEXT PRIMARY KEY, status TEXT NOT NULL, metadata TEXT NOT NULL, config TEXT NOT NULL,
+       "values" TEXT, has_values INTEGER NOT NULL, open INTEGER NOT NULL, interrupts TEXT NOT NULL, error TEXT,
+       created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, state_updated_at INTEGER NOT NULL,
+       revision INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+     CREATE INDEX threads_created ON threads (created_at);
+     -- Holds what filters test and what rows are sorted by, so that a search through all threads reads no states. Each
+     -- write of a row writes this index anyway, because of the time.
+     CREATE INDEX threads_updated ON threads
+       (updated_at, id, created_at, state_updated_at, status, open, revision, metadata);`,
+  ],
+};
 
 /** The columns that a run changes. */
 const CHANGED = [
@@ -147,6 +139,7 @@ const CHANGED = [
   "config",
   '"values"',
   "has_values",
+  "open",
   "interrupts",
   "error",
   "updated_at",
@@ -159,7 +152,7 @@ const excluded = (column: string) => `excluded.${column}`;
  * Written for each run, so without the query builder. A thread that wakes cannot know whether its row is behind, and sends it again:
  * a row that says the same is not written.
  */
-const PUT = `INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET
+const PUT = `INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET
   ${[...CHANGED, "revision"].map((column) => `${column} = ${excluded(column)}`).join(", ")}
   WHERE revision <= excluded.revision AND (${COMPARED.join(", ")}) IS NOT (${COMPARED.map(excluded).join(", ")})
   RETURNING 1`;
@@ -180,37 +173,24 @@ export interface Put {
   refused: Set<string>;
 }
 
-/** The metadata of a shard. */
-export type Meta = "shards" | "format";
-
 export class IndexTables {
   readonly #sql: SqlStorage;
   readonly #db: ReturnType<typeof drizzle>;
-  #made: boolean;
-  /** A newer version wrote the shard: every call answers 503. */
-  readonly #isNewer: boolean;
+  readonly #tables: ObjectTables;
   /** By thread, the newest revision that said the same as the row. One that is older and comes later is refused like any other. */
   readonly #unwritten = new Map<string, number>();
 
-  /** Whether there are tables: an object that holds nothing has none. */
-  get made(): boolean {
-    if (this.#isNewer) throw newerFormat();
-    return this.#made;
-  }
-
-  constructor(private readonly storage: DurableObjectStorage) {
+  constructor(storage: DurableObjectStorage) {
     this.#sql = storage.sql;
     this.#db = drizzle(storage);
-    this.#made = this.#sql.exec("SELECT 1 FROM sqlite_master WHERE name = '_migrations'").toArray().length > 0;
-    this.#isNewer = this.#made && isNewer(this.#readMeta("format"), "index");
-    if (this.#made && !this.#isNewer) this.#migrate();
+    this.#tables = new ObjectTables(storage, SCHEMA);
   }
 
   /** Writes rows unless newer ones are there, or ones that say the same, in one transaction. */
   put(rows: IndexRow[]): Put {
     const put: Put = { written: [], refused: new Set() };
     const unwritten = new Map<string, number>();
-    this.#write(() => {
+    this.#tables.write(() => {
       for (const row of rows) {
         const { id, revision } = row;
         if (revision < (unwritten.get(id) ?? this.#unwritten.get(id) ?? 0)) put.refused.add(id);
@@ -227,8 +207,7 @@ export class IndexTables {
   #putRow(row: IndexRow): boolean {
     const { id, status, open, metadata, config, values, hasValues, interrupts, error, revision } = row;
     const texts = [JSON.stringify(metadata), JSON.stringify(config), values && JSON.stringify(values)];
-    const flags = (hasValues ? 1 : 0) + (open ? 2 : 0);
-    const rest = [flags, JSON.stringify(interrupts), error && JSON.stringify(error)];
+    const rest = [hasValues ? 1 : 0, open ? 1 : 0, JSON.stringify(interrupts), error && JSON.stringify(error)];
     const times = [row.createdAt, row.updatedAt, row.stateUpdatedAt, revision];
     if (this.#sql.exec(PUT, id, status, ...texts, ...rest, ...times).toArray().length === 0) return false;
     this.#sql.exec(PUT_CREATED, row.createdAt, id, revision);
@@ -248,7 +227,7 @@ export class IndexTables {
 
   /** Removes a row; with `revision`, only while it is the row's. */
   remove(id: string, revision?: number): boolean {
-    if (!this.made) return false;
+    if (!this.#tables.made) return false;
     if (revision !== undefined && revision < (this.#unwritten.get(id) ?? 0)) return false;
     this.#unwritten.delete(id);
     const removed =
@@ -258,39 +237,36 @@ export class IndexTables {
     return removed.toArray().length > 0;
   }
 
-  setMeta(name: Meta, value: number): void {
-    this.#write(() => this.#sql.exec("INSERT OR REPLACE INTO meta VALUES (?, ?)", name, value));
+  /** How many shards the workspace's index has, as shard 0 knows. */
+  get shards(): number {
+    return this.#tables.made ? ((readMeta(this.#sql, "shards") as number | undefined) ?? 1) : 1;
   }
 
-  meta(name: Meta): number | undefined {
-    return this.made ? this.#readMeta(name) : undefined;
-  }
-
-  #readMeta(name: Meta): number | undefined {
-    return this.#sql.exec<{ value: number }>("SELECT value FROM meta WHERE name = ?", name).toArray()[0]?.value;
+  set shards(shards: number) {
+    this.#tables.write(() => writeMeta(this.#sql, "shards", shards));
   }
 
   /** The ids of a page of threads, in its order. */
   page(page: ThreadPage): string[] {
-    return this.made ? selectIds(this.#db, page) : [];
+    return this.#tables.made ? selectIds(this.#db, page) : [];
   }
 
   /** The rows of these threads, in this order, as far as they exist. */
   rows(ids: string[]): IndexRow[] {
-    return this.made ? selectRows(this.#db, ids) : [];
+    return this.#tables.made ? selectRows(this.#db, ids) : [];
   }
 
   /** In the order of the ids. */
   ids(filter: ThreadFilter, limit: number, offset: number): RowVersion[] {
-    return this.made ? selectVersions(this.#db, filter, limit, offset) : [];
+    return this.#tables.made ? selectVersions(this.#db, filter, limit, offset) : [];
   }
 
   count(filter: ThreadFilter): number {
-    return this.made ? selectCount(this.#db, filter) : 0;
+    return this.#tables.made ? selectCount(this.#db, filter) : 0;
   }
 
   countByStatus(): Record<string, number> {
-    if (!this.made) return {};
+    if (!this.#tables.made) return {};
     const rows = this.#sql.exec<{ status: string; n: number }>(
       "SELECT status, count(*) n FROM threads GROUP BY status",
     );
@@ -300,26 +276,5 @@ export class IndexTables {
   /** Bytes that the shard takes. */
   get size(): number {
     return this.#sql.databaseSize;
-  }
-
-  /** An object that holds nothing stores nothing: tables come with the first write. */
-  #write(work: () => void): void {
-    this.storage.transactionSync(() => {
-      if (!this.made) this.#migrate();
-      work();
-    });
-    this.#made = true;
-  }
-
-  #migrate(): void {
-    this.#sql.exec("CREATE TABLE IF NOT EXISTS _migrations (id INTEGER PRIMARY KEY)");
-    const done = this.#sql.exec("SELECT id FROM _migrations").toArray().length;
-    for (const [i, statements] of MIGRATIONS.entries()) {
-      if (i < done) continue;
-      this.#sql.exec(statements);
-      this.#sql.exec("INSERT INTO _migrations VALUES (?)", i + 1);
-    }
-    if (this.#readMeta("format") !== FORMATS.index)
-      this.#sql.exec("INSERT OR REPLACE INTO meta VALUES ('format', ?)", FORMATS.index);
   }
 }

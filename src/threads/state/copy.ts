@@ -89,7 +89,7 @@ async function paste({ tables, checkpoints, threadId }: ThreadContext, source: T
     updated: now,
     ttl: restartTtl(record.ttl),
   };
-  tables.putThread(JSON.stringify({ ...record, ...own, format: tables.format }));
+  tables.putThread(JSON.stringify({ ...record, ...own }));
 }
 
 /** Checkpoint metadata names the thread, so packs are written again. */

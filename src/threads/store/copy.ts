@@ -95,7 +95,7 @@ function tableStart(table: CopiedTable | undefined): CopyCursor | undefined {
   return table && { table };
 }
 
-/** A row of events as a version that keeps each pack in a row of its own has it: the row, and its pack. */
+/** A row of events, and the pack that it holds apart: a copy writes packs again. */
 function withoutPack({ carried = null, pack = null, ...row }: SqlRow): CopiedRow[] {
   const segment: CopiedRow = { table: "segments", row };
   if (pack === null) return [segment];
@@ -105,8 +105,7 @@ function withoutPack({ carried = null, pack = null, ...row }: SqlRow): CopiedRow
 
 /** Segments are read without their events: a copy starts its own log. */
 function rowsAfter(tables: Tables, { table, key = [] }: CopyCursor): SqlRow[] {
-  const pack = tables.carries ? ", carried, pack" : "";
-  const columns = table === "segments" ? `first_seq, n, last_seq, '[]' events, '[]' metas, chunks${pack}` : "*";
+  const columns = table === "segments" ? "first_seq, n, last_seq, '[]' events, '[]' metas, chunks, carried, pack" : "*";
   const order = KEYS[table].join(", ");
   const after = key.length === 0 ? "" : `WHERE (${order}) > (${key.map(() => "?").join(", ")})`;
   return tables.heldRows(`SELECT ${columns} FROM ${table} ${after} ORDER BY ${order} LIMIT ${AT_ONCE}`, ...key);

@@ -1,7 +1,6 @@
 /**
  * Packs: the checkpoints that one flush writes, found by the ids that they span. A pack is in the row of the events that the same flush
- * writes, because rows written are billed. One that is large, or without events, has a row of its own, as have all packs of
- * earlier versions and of copies.
+ * writes, because rows written are billed. One that is large, or without events, has a row of its own, as have all packs of copies.
  */
 import type { PackRow, SegmentRow, SqlRow, Statements } from "./statements.ts";
 
@@ -41,7 +40,7 @@ export class PackStore {
   /** Writes a pack. While a flush gathers, the pack waits for a row of events. */
   insert(lastId: string, firstId: string, entries: string): void {
     const pack = { firstId, lastId, entries };
-    if (this.#gathered && this.sql.carries && entries.length <= MAX_CARRIED) this.#gathered.push(pack);
+    if (this.#gathered && entries.length <= MAX_CARRIED) this.#gathered.push(pack);
     else this.#insert(pack);
   }
 
@@ -153,7 +152,6 @@ export class PackStore {
 
   /** Reads the places before this one, and gives the newest of them. */
   #readPlaces(before?: Place): Place | null {
-    if (!this.sql.carries) return null;
     const rows = this.sql.all<{ first_seq: number; n: number; carried: string }>(
       `SELECT first_seq, n, carried FROM segments WHERE carried <> 0 AND (?1 IS NULL OR (first_seq, n) < (?1, ?2))
        ORDER BY first_seq DESC, n DESC LIMIT ${PLACES}`,

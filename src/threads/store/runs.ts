@@ -46,7 +46,7 @@ export class RunStore {
     const before = this.#ending();
     if (before) this.set(before.run_id, before.status, before.outcome);
     this.#ended = null;
-    if (this.sql.carries && outcome.length <= MAX_HELD_RUNS) this.#ended = { run_id: runId, status, outcome };
+    if (outcome.length <= MAX_HELD_RUNS) this.#ended = { run_id: runId, status, outcome };
     else this.set(runId, status, outcome);
   }
 

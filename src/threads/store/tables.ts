@@ -13,8 +13,6 @@ import {
   SEGMENT_TEXTS,
   type SegmentRow,
   type WritesRow,
-  unwrapRecord,
-  wrapRecord,
   type SqlRow,
   Statements,
 } from "./statements.ts";
@@ -44,7 +42,7 @@ export class Tables {
     private readonly storage: DurableObjectStorage,
     readonly vault: TextVault = new TextVault(""),
   ) {
-    this.#sql = new Statements(storage.sql, vault);
+    this.#sql = new Statements(storage, vault);
     this.packs = new PackStore(this.#sql);
     this.runs = new RunStore(this.#sql, () => (JSON.parse(this.thread() ?? "{}") as HeldRecord).ended);
     this.outbox = new OutboxStore(this.#sql, (work) => this.transaction(work));
@@ -56,14 +54,9 @@ export class Tables {
     return this.#sql.rowsWritten;
   }
 
-  /** Whether rows of events have room for packs: not in a thread of an earlier version. */
-  get carries(): boolean {
-    return this.#sql.carries;
-  }
-
-  /** The format of what the thread stores (lib/object-tables.ts). */
-  get format(): number {
-    return this.#sql.format;
+  /** A newer version wrote the thread. */
+  get isNewer(): boolean {
+    return this.#sql.isNewer;
   }
 
   /** Does the work as a whole or, when it throws, not at all. */
@@ -88,22 +81,21 @@ export class Tables {
 
   /** Texts of the tables that the object reads when it wakes, as they are held: one of each. */
   heldTexts(): unknown[] {
+    if (this.isNewer) return [];
     const first = ["record FROM thread", "request FROM runs", "body FROM outbox", "body FROM blobs"];
-    return first
-      .flatMap((what) => this.#sql.all(`SELECT ${what} LIMIT 1`))
-      .flatMap((row) => Object.values(row).map(unwrapRecord));
+    return first.flatMap((what) => this.#sql.all(`SELECT ${what} LIMIT 1`)).flatMap((row) => Object.values(row));
   }
 
   thread(): string | undefined {
     const [row] = this.#sql.all<{ record: string }>("SELECT record FROM thread");
-    return row && this.#sql.texts.load(unwrapRecord(row.record), "thread");
+    return row && this.#sql.texts.load(row.record, "thread");
   }
 
   /** Writes the record (a JSON object), and with it the trace that is to be delivered and the end of the last run. */
   putThread(record: string): void {
     const whole = this.outbox.withTrace(this.runs.withEnding(record));
-    const held = wrapRecord(this.#sql.texts.store(whole, "thread"));
-    this.#sql.insert("thread", { only: 1, record: held }, "replace");
+    const held = this.#sql.texts.store(whole, "thread");
+    this.#sql.insert("thread", { only: 1, ...this.#sql.version, record: held }, "replace");
   }
 
   deleteRun(runId: string): void {

@@ -21,7 +21,6 @@ import {
   writesOfHeldRuns,
   shardsNeeded,
   identify,
-  readIdentity,
   readMeta,
   writeTier,
 } from "./store/meta.ts";
@@ -40,7 +39,7 @@ import {
 } from "./feedback.ts";
 import { DurableObject } from "cloudflare:workers";
 import type { TraceTier } from "../projects/table.ts";
-import { isNewer, NEWER_ALARM_MS, newerFormat } from "../../lib/object-tables.ts";
+import { NEWER_ALARM_MS, newerFormat, ObjectTables } from "../../lib/object-tables.ts";
 import { dispatchRpc, type RpcTarget } from "../../lib/rpc.ts";
 import { logError } from "../../lib/log.ts";
 import { isDayOver, nextClose, closeSome } from "./write/close.ts";
@@ -69,7 +68,7 @@ import { listForRule, settleForRule, takeForRule } from "./rules.ts";
 import { noRunTimes, runTimes } from "./stats/durations.ts";
 import { NO_SERIES, partitionSeries } from "./stats/series.ts";
 import { readChildren, NO_STATS, partitionStats, NO_THREAD_STATS, threadStats, listThreads } from "./stats/stats.ts";
-import { hasTables, migrate } from "./store/tables.ts";
+import { PARTITION_SCHEMA } from "./store/tables.ts";
 import type { ChangedRequest, PageRequest, RunPage } from "../columns.ts";
 import type {
   RankRequest,
@@ -171,10 +170,7 @@ export async function deleteRemains(
  * write.
  */
 export class TracePartition extends DurableObject<Env> implements TracePartitionRpc, RpcTarget {
-  /** True when the tables exist. The first commit creates them, so that reads of an unknown partition store nothing. */
-  private held: boolean;
-  /** A newer version wrote the partition: every call answers 503. */
-  private readonly isNewer: boolean;
+  private readonly tables: ObjectTables;
   private alarmIsSet = false;
   /** How many shards the day has, as far as this one knows. */
   private shards = 1;
@@ -187,10 +183,8 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
-    this.held = hasTables(this.sql);
-    this.isNewer = this.held && isNewer(readMeta(this.sql, "format"), "partition");
-    if (!this.held || this.isNewer) return;
-    migrate(ctx.storage);
+    this.tables = new ObjectTables(ctx.storage, PARTITION_SCHEMA);
+    if (this.tables.isNewer || !this.held) return;
     this.shards = readMeta(this.sql, "shards") ?? 1;
     this.ending = new PartitionDestruction(readMeta(this.sql, "ending"));
   }
@@ -214,7 +208,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     return { shards: this.shards, left: writes.filter((write) => !kept.has(write)).map(({ id }) => id) };
   }
 
-  async holds(identity: PartitionIdentity, shards: number, ids: string[], traces = ids): Promise<string[]> {
+  async holds(identity: PartitionIdentity, shards: number, ids: string[], traces: string[]): Promise<string[]> {
     this.identity = identity;
     await this.begin(identity);
     this.gather.flush();
@@ -353,15 +347,15 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     return runs;
   }
 
-  async checkExpiry(traceTier?: TraceTier): Promise<void> {
+  async checkExpiry(traceTier: TraceTier): Promise<void> {
     if (!this.held) return;
-    if (traceTier !== undefined) writeTier(this.sql, traceTier);
+    writeTier(this.sql, traceTier);
     this.alarmIsSet = true;
     await this.ctx.storage.setAlarm(Date.now() + REGISTER_DELAY_MS);
   }
 
   async destroy(identity: Omit<PartitionIdentity, "traceTier">): Promise<void> {
-    if (this.isNewer) throw newerFormat();
+    if (this.tables.isNewer) throw newerFormat();
     return this.ending.run(() => this.end(identity));
   }
 
@@ -377,7 +371,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     await this.ctx.storage.deleteAlarm();
     const deleted = this.ctx.storage.deleteAll();
     this.alarmIsSet = false;
-    this.held = false;
+    this.tables.refresh();
     this.shards = 1;
     await deleted;
   }
@@ -387,7 +381,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
    * because the platform drops an alarm after six failures.
    */
   override async alarm(): Promise<void> {
-    if (this.isNewer) return this.ctx.storage.setAlarm(Date.now() + NEWER_ALARM_MS);
+    if (this.tables.isNewer) return this.ctx.storage.setAlarm(Date.now() + NEWER_ALARM_MS);
     this.alarmIsSet = false;
     try {
       const next = await this.onAlarm();
@@ -436,9 +430,9 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
 
   /** Prepares the first commit. */
   private async begin(identity: PartitionIdentity): Promise<void> {
-    if (this.isNewer) throw newerFormat();
+    const isHeld = this.held;
     this.ending.refuse();
-    if (this.held) return;
+    if (isHeld) return;
     const deleted = await this.ending.refuseAround(() => announce(this.env, identity));
     this.deletedBefore = this.deletedBefore.concat(deleted);
   }
@@ -447,9 +441,13 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     return this.ctx.storage.sql;
   }
 
+  /** Whether there are tables: the first commit makes them, so that reads of an unknown partition store nothing. */
+  private get held(): boolean {
+    return this.tables.made;
+  }
+
   private known<T>(read: (identity: PartitionIdentity) => T): T | undefined {
-    if (this.isNewer) throw newerFormat();
-    const identity = this.held ? readIdentity(this.sql) : undefined;
+    const identity = this.held ? readMeta(this.sql, "identity") : undefined;
     return identity && read(identity);
   }
 
@@ -481,15 +479,11 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
 
   /** Writes in one transaction. The first commit creates the tables. */
   private commit<T>(identity: PartitionIdentity, write: () => T): T {
-    const result = this.ctx.storage.transactionSync(() => {
-      if (!this.held) {
-        migrate(this.ctx.storage);
-        noteDeleted(this.sql, this.deletedBefore);
-      }
+    const result = this.tables.write(() => {
+      if (this.deletedBefore.length > 0) noteDeleted(this.sql, this.deletedBefore);
       identify(this.sql, identity);
       return write();
     });
-    this.held = true;
     this.deletedBefore = [];
     return result;
   }

@@ -15,7 +15,7 @@ import {
 } from "../projects/partitions.ts";
 import { deleteSharesOfTraces, sharedTraces } from "../review/share/store.ts";
 import { dayBounds } from "../time.ts";
-import { readIdentity, readMeta, writeMeta } from "./store/meta.ts";
+import { readMeta, writeMeta } from "./store/meta.ts";
 import { numbersOfTraces } from "./store/ids.ts";
 import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";
 import { crossingUnkept } from "./read/selection.ts";
@@ -71,11 +71,11 @@ export async function announce(env: Env, identity: PartitionIdentity): Promise<s
  * in the meantime.
  */
 export async function register(env: Env, sql: SqlStorage, isHeld: () => boolean): Promise<void> {
-  const identity = readIdentity(sql);
+  const identity = readMeta(sql, "identity");
   const counts = readMeta(sql, "counts");
   if (!identity || !counts || JSON.stringify(counts) === JSON.stringify(readMeta(sql, "registered"))) return;
   const { workspaceId, projectId, day, shard } = identity;
-  const { rows, bytes, lastStart, changes = 0 } = counts;
+  const { rows, bytes, lastStart, changes } = counts;
   const lastRunStartTime = Math.floor(lastStart / 1000);
   const db = database(env.DB);
   await savePartition(db, { workspaceId, projectId, day, shard, rows, bytes, lastRunStartTime, changes });
@@ -88,7 +88,7 @@ export async function register(env: Env, sql: SqlStorage, isHeld: () => boolean)
  * later: traces that are replayed or migrated keep their old times and must not vanish as they arrive.
  */
 export function computeExpiry(env: Env, sql: SqlStorage, kept?: TraceRetention): number | undefined {
-  const identity = readIdentity(sql);
+  const identity = readMeta(sql, "identity");
   if (!identity) return undefined;
   const tier = kept?.traceTier ?? identity.traceTier;
   const set =

@@ -247,7 +247,7 @@ function changedRuns(sql: SqlStorage, { change, n }: Position, most: number): Po
   const later = sql
     .exec<Read>(
       `SELECT n, change FROM runs INDEXED BY runs_change
-       WHERE change > 0 AND change > first_change AND change >= ? AND (change, n) > (?, ?) ORDER BY change, n LIMIT ?`,
+       WHERE change > first_change AND change >= ? AND (change, n) > (?, ?) ORDER BY change, n LIMIT ?`,
       change,
       change,
       n,

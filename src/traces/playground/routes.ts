@@ -50,7 +50,7 @@ export const playgroundRoutes = new Hono<App>()
 const SPARE_MS = 60_000;
 
 /** The answer to a request whose Idempotency-Key was used before, and has no stream that is kept. The model is not called twice. */
-function notKept({ epoch = 0 }: IdempotencyKey): Problem {
+function notKept({ epoch }: IdempotencyKey): Problem {
   if (Date.now() < epoch + CALL_MS + SPARE_MS) {
     const headers = { "retry-after": "1" };
     return new Problem(409, "The first request with this Idempotency-Key is still being answered.", { headers });

@@ -59,20 +59,6 @@ it("the thread of a stateless run without a key is deleted after a minute", asyn
   expect((await caller.fetch(`/threads/${run}/runs/${run}`)).status).toBe(404);
 });
 
-it("a key of the version before leads to the run that it made", async () => {
-  const thread = await newThread(caller);
-  const path = `/threads/${thread}/runs/stream`;
-  await startRun(path);
-  const forget = env.DB.prepare("UPDATE idempotency_keys SET epoch = ? WHERE workspace_id = ?");
-  await forget.bind(null, caller.workspaceId).run();
-  // That version makes the id without an epoch.
-  const made = await startRun(path);
-  expect(await startRun(path)).toBe(made);
-  // It leaves the epoch of a key that it claims after 24 hours.
-  await forget.bind(Date.now() - 30 * HOUR, caller.workspaceId).run();
-  expect(await startRun(path)).toBe(made);
-});
-
 it("an answer that is too long to be kept leads to what the request made, within 24 hours of the first one", async () => {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
   const ids: string[] = [];

@@ -173,7 +173,7 @@ describe("a destination", () => {
     const { id } = await create();
     await database(env.DB)
       .update(exportDestinations)
-      .set({ credentials: "v2.000000000000.AAAA" })
+      .set({ credentials: "v1.000000000000.AAAA" })
       .where(eq(exportDestinations.id, String(id)));
     const answer = await caller.fetch(`${PATH}/${String(id)}/check`, { method: "POST" });
     expect(answer.status).toBe(409);

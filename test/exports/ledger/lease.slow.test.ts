@@ -141,7 +141,7 @@ it("a day that needs more files than its row can list fails, and says so", async
     seed: 1,
   });
   await advance(world.deps, { exportId: job.id });
-  const file = { location: "l".repeat(500), key: "k".repeat(500), rows: 1, bytes: 1, sha256: "" };
+  const file = { location: "l".repeat(500), key: "k".repeat(500), rows: 1, bytes: 1, sha256: "", shard: 0 };
   const files = Array.from({ length: 1_500 }, () => file);
   await world.deps.db.update(exportRuns).set({ files }).where(eq(exportRuns.exportId, job.id));
   await world.settle({ minutes: 1 });

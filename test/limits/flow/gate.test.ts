@@ -8,7 +8,6 @@ import { toRunRecord } from "../../../src/threads/run.ts";
 import { SlotGate } from "../../../src/threads/runs/gate.ts";
 import type { RunRow } from "../../../src/threads/store/statements.ts";
 import { newCaller } from "../../support/caller.ts";
-import { likeEarlierVersions } from "../../support/thread-tables.ts";
 import { putRule } from "./put-rule.ts";
 
 it.each([true, false])("is not written as pending again; it has ended: %s", async (hasEnded) => {
@@ -17,7 +16,6 @@ it.each([true, false])("is not written as pending again; it has ended: %s", asyn
   forgetRules(caller.workspaceId);
   const stub = env.THREAD.getByName(`${caller.workspaceId}:${crypto.randomUUID()}`);
   await runInDurableObject(stub, async (_, ctx) => {
-    likeEarlierVersions(ctx.storage);
     const context = new ThreadContext(ctx, env);
     const { runs } = context.tables;
     const request = JSON.stringify({ assistant: { config: {} } });

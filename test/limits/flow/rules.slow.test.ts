@@ -1,7 +1,7 @@
 /** Rules: who may change them, what they may be, where they come from, to which runs they apply, and what they cost. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { deployedRules, FlowRules } from "../../../src/limits/flow/rule.ts";
-import { LimiterObject } from "../../../src/limits/flow/limiter.ts";
+import { Limiter } from "../../edge-limits/worker.ts";
 import { parse } from "../../../src/http/validate.ts";
 import { message1, rpc } from "../../protocols/a2a/rpc.ts";
 import { command } from "../../protocols/streaming/client.ts";
@@ -158,7 +158,7 @@ describe("all ways to start a run claim slots", () => {
 });
 
 it("a run without a rule makes no call of the limiter, and one with a rule makes one before it begins", async () => {
-  const calls = (["rules", "acquire", "release"] as const).map((method) => vi.spyOn(LimiterObject.prototype, method));
+  const calls = (["rules", "acquire", "release"] as const).map((method) => vi.spyOn(Limiter.prototype, method));
   const counts = () => calls.map(({ mock }) => mock.calls.length);
   for (let n = 0; n < 3; n += 1) await untilStatus(caller, await start(caller, name), "success");
   // The rules of the workspace are read once in 30 seconds.

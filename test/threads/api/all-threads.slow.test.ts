@@ -21,7 +21,7 @@ async function addRows(caller: Caller, count: number, status = "idle"): Promise<
     storage.sql.exec(
       `WITH RECURSIVE n (i) AS (SELECT 1 UNION SELECT i + 1 FROM n WHERE i < ?1)
        INSERT INTO threads SELECT printf('00000000-0000-4000-8000-%012d', i), ?2, metadata, config,
-         "values", has_values, interrupts, error, created_at, updated_at, state_updated_at, revision
+         "values", has_values, ?2 = 'busy', interrupts, error, created_at, updated_at, state_updated_at, revision
        FROM (SELECT * FROM threads LIMIT 1), n`,
       count,
       status,

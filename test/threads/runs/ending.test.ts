@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { Tables } from "../../../src/threads/store/tables.ts";
 import { type Caller, newCaller } from "../../support/caller.ts";
 import { failStorage } from "../../support/failing-storage.ts";
-import { likeEarlierVersions, rowsIn } from "../../support/thread-tables.ts";
+import { rowsIn } from "../../support/thread-tables.ts";
 import { get, newThread, say, stream } from "../client.ts";
 
 const getStub = (caller: Caller, thread: string) => env.THREAD.getByName(`${caller.workspaceId}:${thread}`);
@@ -53,10 +53,9 @@ it("is not that of a new run with the id of a deleted one", async () => {
   });
 });
 
-it.each([false, true])("is kept as a whole or not at all; of an earlier version: %s", async (isOld) => {
+it("is kept as a whole or not at all", async () => {
   const caller = await newCaller();
   await runInDurableObject(getStub(caller, crypto.randomUUID()), (_, { storage }) => {
-    if (isOld) likeEarlierVersions(storage);
     const begun = new Tables(storage);
     for (const [created, run_id] of ["a", "b"].entries())
       begun.runs.insert({ run_id, created, status: "running", request: "{}", outcome: null });
@@ -95,7 +94,6 @@ it.each([false, true])("is kept as a whole or not at all; of an earlier version:
       ["b", "error", '{"b":1}'],
       ["a", "success", '{"a":1}'],
     ]);
-    // The version before reads the rows themselves.
-    expect(statuses(storage)).toEqual(isOld ? ["success", "error"] : ["success", "running"]);
+    expect(statuses(storage)).toEqual(["success", "running"]);
   });
 });

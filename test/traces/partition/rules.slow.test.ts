@@ -3,7 +3,8 @@ import { env, runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
 import { segment, dayBounds } from "../../../src/traces/time.ts";
 import { settleForRule, takeForRule } from "../../../src/traces/partition/rules.ts";
-import { migrate } from "../../../src/traces/partition/store/tables.ts";
+import { PARTITION_SCHEMA } from "../../../src/traces/partition/store/tables.ts";
+import { ObjectTables } from "../../../src/lib/object-tables.ts";
 import { applyWrites } from "../../../src/traces/partition/write/write.ts";
 import type { RunWrite } from "../../../src/traces/types.ts";
 import { priceTable } from "../../../src/limits/prices/prices.ts";
@@ -26,7 +27,7 @@ const run = (id: string, end_time?: number): RunWrite => ({
 
 function runInPartition(work: (storage: DurableObjectStorage) => Promise<void>): Promise<void> {
   return runInDurableObject(env.TRACE_PARTITION.getByName(crypto.randomUUID()), async (_, { storage }) => {
-    migrate(storage);
+    new ObjectTables(storage, PARTITION_SCHEMA).make();
     await work(storage);
   });
 }

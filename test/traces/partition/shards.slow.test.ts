@@ -155,7 +155,9 @@ describe("a closed shard", () => {
     const { shard, identity } = await newProject(await newCaller());
     const known = write();
     await shard(0).upsert(identity(0), [known]);
-    expect(await shard(0).holds(identity(0), 2, [known.id, crypto.randomUUID()])).toEqual([known.id]);
+    expect(
+      await shard(0).holds(identity(0), 2, [known.id, crypto.randomUUID()], [known.id, crypto.randomUUID()]),
+    ).toEqual([known.id]);
     const sibling = write({ id: crypto.randomUUID(), trace_id: known.id });
     const untold = write({ id: crypto.randomUUID(), trace_id: undefined, parent_run_id: known.id });
     const stranger = write();
@@ -169,7 +171,7 @@ describe("a closed shard", () => {
     await shard(0).upsert(identity(0), [write()]);
     const soon = write();
     const stored = shard(0).upsert(identity(0), [soon], { batched: true });
-    expect(await shard(0).holds(identity(0), 2, [soon.id])).toEqual([soon.id]);
+    expect(await shard(0).holds(identity(0), 2, [soon.id], [soon.id])).toEqual([soon.id]);
     expect(await stored).toEqual({ shards: 2, left: [] });
     expect(await idsIn(shard(0))).toContain(soon.id);
   });
@@ -177,7 +179,7 @@ describe("a closed shard", () => {
   it("stays closed after it restarts", async () => {
     const caller = await newCaller();
     const { place, shard, identity } = await newProject(caller);
-    await shard(0).holds(identity(0), 2, []);
+    await shard(0).holds(identity(0), 2, [], []);
     await runInDurableObject(getPartition(caller.workspaceId, place(0)), (_, ctx) => ctx.abort()).catch(
       () => undefined,
     );
@@ -189,7 +191,7 @@ describe("a closed shard", () => {
     const caller = await newCaller();
     const { project, shard, identity } = await newProject(caller);
     await shard(0).upsert(identity(0), [write()]);
-    await shard(0).holds(identity(0), 2, []);
+    await shard(0).holds(identity(0), 2, [], []);
     const root = sentRun(NOON);
     const early = { run_id: root.id, session_id: project, start_time: root.start_time, key: "mood", score: 1 };
     expect((await caller.fetch("/feedback", { body: early })).status).toBe(200);
@@ -204,7 +206,7 @@ describe("a closed shard", () => {
       const caller = await newCaller();
       const { project, shard, identity } = await newProject(caller);
       await shard(0).upsert(identity(0), [write()]);
-      await shard(0).holds(identity(0), 2, []);
+      await shard(0).holds(identity(0), 2, [], []);
       const give = async (run: Sent, more: object = {}) => {
         const body = {
           run_id: run.id,
@@ -244,7 +246,7 @@ describe("a closed shard", () => {
     const { shard, identity } = await newProject(caller);
     await shard(0).upsert(identity(0), [write()]);
     // Behind the back of the ingest, as when another isolate finds the day full.
-    await shard(0).holds(identity(0), 2, []);
+    await shard(0).holds(identity(0), 2, [], []);
     const inputs = { text: "x".repeat(300_000) };
     const run = sentRun(NOON, { inputs });
     const attachment = { name: `attachment.${run.id}.note`, type: "text/plain", data: "hello" };
@@ -274,12 +276,12 @@ describe("an overloaded shard", () => {
       get: (id: DurableObjectId) => {
         const stub = real.get(id);
         if (id.toString() !== real.idFromName(`${caller.workspaceId}/${project}/${DAY}`).toString()) return stub;
-        const answer = async (method: string, args: unknown[]) => {
+        const dispatch = async (method: string, args: unknown[]) => {
           if (method !== "upsert") return stub.dispatch(method, args);
           refusals++;
           throw Object.assign(new Error("busy"), { overloaded: true, retryable: true });
         };
-        return { answer };
+        return { dispatch };
       },
     } as unknown as Env["TRACE_PARTITION"];
     const gathering = new OperationGatherer();

@@ -4,7 +4,8 @@ import { expect, it } from "vitest";
 import { segment, dayBounds } from "../../../src/traces/time.ts";
 import { dropExpired, keepTraces } from "../../../src/traces/partition/retention.ts";
 import { identify, readMeta } from "../../../src/traces/partition/store/meta.ts";
-import { migrate } from "../../../src/traces/partition/store/tables.ts";
+import { PARTITION_SCHEMA } from "../../../src/traces/partition/store/tables.ts";
+import { ObjectTables } from "../../../src/lib/object-tables.ts";
 import { traceTree } from "../../../src/traces/partition/read/read.ts";
 import { applyWrites } from "../../../src/traces/partition/write/write.ts";
 import type { RunWrite } from "../../../src/traces/types.ts";
@@ -32,7 +33,7 @@ it("continues after a restart, and leaves the trace that is kept whole", async (
     traceTier: "shortlived",
   } as const;
   await runInDurableObject(env.TRACE_PARTITION.getByName(crypto.randomUUID()), async (_, { storage }) => {
-    migrate(storage);
+    new ObjectTables(storage, PARTITION_SCHEMA).make();
     const { sql } = storage;
     identify(sql, identity);
     const kept = trace(50);

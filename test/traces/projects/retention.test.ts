@@ -21,6 +21,7 @@ describe("retention", () => {
         workspaceId: caller.workspaceId,
         projectId: project,
         day: "2020-01-01",
+        shard: 0,
         traceTier: "longlived",
       };
       storage.sql.exec("UPDATE meta SET value = ? WHERE name = 'identity'", JSON.stringify(identity));

@@ -1,6 +1,6 @@
 /** The values of the facets of the list of traces, with their counts under the other facets, beside a plain count. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { type Chosen, withoutFacet, writeConditions } from "../../../packages/web/trace/facets.ts";
+import { type Chosen, withoutFacet, writeConditions } from "../../../packages/web/traces/runs/facets.ts";
 import { type Caller, newCaller } from "../../support/caller.ts";
 import { seeded } from "../../support/random.ts";
 import { pick } from "../../support/random-trace-runs.ts";

@@ -191,7 +191,8 @@ describe("a partition", () => {
     await runInDurableObject(stub, (_instance, state) => {
       const long = Date.now() - 500 * 86_400_000;
       state.storage.sql.exec("UPDATE meta SET value = ? WHERE name = 'written'", JSON.stringify(long));
-      const identity = { workspaceId: mine.workspaceId, projectId: project, day: "2020-01-01", traceTier: "longlived" };
+      const day = "2020-01-01";
+      const identity = { workspaceId: mine.workspaceId, projectId: project, day, shard: 0, traceTier: "longlived" };
       state.storage.sql.exec("UPDATE meta SET value = ? WHERE name = 'identity'", JSON.stringify(identity));
     });
     await runDurableObjectAlarm(stub);

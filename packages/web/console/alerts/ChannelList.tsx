@@ -1,14 +1,14 @@
 /** The channels of an alert, and what a test of each has shown. */
 import { useState } from "react";
-import { useMay } from "../../api/me.ts";
-import { State } from "../../page/State.tsx";
-import { type Column, Table } from "../../page/Table.tsx";
-import { useAction } from "../../ui/action.ts";
+import { useMay, useAction } from "../../api/me.ts";
+import { State } from "../../resources/State.tsx";
+import { type Column, Table } from "../../ui/Table.tsx";
 import { Button } from "../../ui/Button.tsx";
-import { Section } from "../Section.tsx";
-import work from "../work.module.css";
+import { Section } from "../../resources/Fields.tsx";
+import work from "../../resources/work.module.css";
 import { type Alert, type Channel, testAlert, type Tested } from "./queries.ts";
-import { CHANNELS } from "./words.ts";
+import { CHANNELS } from "./labels.ts";
+import { Trouble } from "../../resources/Trouble.tsx";
 
 interface Row {
   number: number;
@@ -37,11 +37,7 @@ export function ChannelList({ alert }: { alert: Alert }) {
         )
       }
     >
-      {test.trouble !== "" && (
-        <p className={work.trouble} role="alert">
-          {test.trouble}
-        </p>
-      )}
+      <Trouble text={test.trouble} />
       {rows.length === 0 ? (
         <p className={work.none}>It has no channel, so it sends no notification.</p>
       ) : (

@@ -1,14 +1,14 @@
 /** The changes of an alert, and whether its channels were notified of each. */
-import { State } from "../../page/State.tsx";
-import { Loaded } from "../../page/states.tsx";
-import { type Column, Table } from "../../page/Table.tsx";
-import { Time } from "../../page/Time.tsx";
-import { Button } from "../../ui/Button.tsx";
+import { State } from "../../resources/State.tsx";
+import { Loaded } from "../../resources/states.tsx";
+import { type Column, Table } from "../../ui/Table.tsx";
+import { Time } from "../../ui/Time.tsx";
 import { firstLine, quantityText } from "../../ui/format.ts";
-import { Section } from "../Section.tsx";
-import work from "../work.module.css";
+import { Section } from "../../resources/Fields.tsx";
+import work from "../../resources/work.module.css";
 import { type Alert, type Change, useHistory } from "./queries.ts";
-import { figureText, type Metric, stateLook } from "./words.ts";
+import { metricText, type Metric, stateLook } from "./labels.ts";
+import { ShowMore } from "../../resources/ListPage.tsx";
 
 export function History({ alert }: { alert: Alert }) {
   const history = useHistory(alert);
@@ -26,13 +26,7 @@ export function History({ alert }: { alert: Alert }) {
                 rows={rows}
                 rowKey={({ time }) => time}
               />
-              {history.hasNextPage && (
-                <div>
-                  <Button disabled={history.isFetchingNextPage} onClick={() => void history.fetchNextPage()}>
-                    Show more
-                  </Button>
-                </div>
-              )}
+              <ShowMore query={history} />
             </>
           )
         }
@@ -49,7 +43,7 @@ const DELIVERIES: Record<Change["delivery"], { state: string; word: string }> = 
 
 const makeColumns = (metric: Metric, isTold: boolean): Column<Change>[] => [
   { id: "to", name: "State", width: 100, kept: true, cell: ({ to }) => <State {...stateLook(to)} /> },
-  { id: "value", name: "Figure", width: 80, end: true, kept: true, cell: ({ value }) => figureText(metric, value) },
+  { id: "value", name: "Figure", width: 80, end: true, kept: true, cell: ({ value }) => metricText(metric, value) },
   {
     id: "delivery",
     name: "Channels",

@@ -1,11 +1,11 @@
 /** An alert as the form holds it, and the body that the API takes. */
-import { readPairs, writePairs } from "../pairs.ts";
+import { readPairs, writePairs } from "../../ui/fields.ts";
 import type { Alert, Channel, Provider } from "./queries.ts";
-import type { Metric, Operator } from "./words.ts";
+import type { Metric, Operator } from "./labels.ts";
 
 export interface ChannelDraft {
   /** For React. */
-  place: string;
+  reactKey: string;
   type: Channel["type"];
   url: string;
   /** A name and a value in each line. */
@@ -36,7 +36,7 @@ export interface Draft {
 }
 
 export const newChannel = (): ChannelDraft => ({
-  place: crypto.randomUUID(),
+  reactKey: crypto.randomUUID(),
   type: "webhook",
   url: "",
   headers: "",

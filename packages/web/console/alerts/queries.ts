@@ -1,8 +1,9 @@
-/** What the views of alerts ask the server for, and what they change. The shapes are those of docs/alerts.md. */
+/** Reads and changes of the views of alerts. The shapes are those of docs/alerts.md. */
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { call } from "../../api/http.ts";
-import { queryClient } from "../../api/queries.ts";
-import type { Metric, Operator, State } from "./words.ts";
+import type { State } from "./labels.ts";
+import type { Alert as WireAlert, AlertChange, Tested as WireTested } from "../../../../src/automation/alerts/wire.ts";
+import { defineQueries, pagesOf } from "../../resources/queries.ts";
 
 export type Channel =
   | { type: "webhook"; url: string; headers?: Record<string, string> }
@@ -11,44 +12,11 @@ export type Channel =
 
 export type Provider = "resend" | "postmark" | "sendgrid";
 
-export interface Alert {
-  id: string;
-  name: string;
-  session_id: string;
-  filter: string | null;
-  is_enabled: boolean;
-  metric: Metric;
-  percentile: number;
-  feedback_key: string | null;
-  operator: Operator;
-  threshold: number;
-  window_minutes: number;
-  min_runs: number;
-  fire_after: number;
-  resolve_after: number;
-  channels: Channel[];
-  state: State;
-  /** The last figure. Null without enough runs, and before the first evaluation. */
-  value: number | null;
-  state_since: string;
-  evaluated_at: string | null;
-}
+export type Alert = Omit<WireAlert, "channels"> & { channels: Channel[] };
 
-export interface Change {
-  time: string;
-  from: State;
-  to: State;
-  value: number | null;
-  delivery: "delivered" | "pending" | "failed";
-  attempts: number;
-  error: string | null;
-}
+export type Change = AlertChange;
 
-export interface Tested {
-  type: string;
-  ok: boolean;
-  error: string | null;
-}
+export type Tested = WireTested["channels"][number];
 
 const ALL = ["alerts"];
 const PATH = "/api/v1/alerts";
@@ -57,6 +25,10 @@ const AGAIN = 5_000;
 /** A workspace has at most as many. */
 const MOST = 100;
 const PAGE = 50;
+
+const { reload, useItem, remove } = defineQueries<Alert>("alerts", PATH, AGAIN);
+
+export { useItem as useAlert, remove as deleteAlert };
 
 const ORDER: State[] = ["firing", "resolved", "ok"];
 
@@ -72,41 +44,23 @@ export function useAlerts() {
   });
 }
 
-export function useAlert(id: string) {
-  return useQuery({
-    queryKey: [...ALL, "one", id],
-    queryFn: ({ signal }) => call<Alert>("GET", `${PATH}/${encodeURIComponent(id)}`, undefined, signal),
-    refetchInterval: AGAIN,
-  });
-}
-
 /** Newest first. Read again when the state changes, and while a channel is still to be notified. */
 export function useHistory({ id, state_since }: Alert) {
   return useInfiniteQuery({
     queryKey: [...ALL, "history", id, state_since],
-    initialPageParam: 0,
+    ...pagesOf<Change>(PAGE),
     queryFn: ({ pageParam, signal }) =>
       call<Change[]>("GET", `${PATH}/${id}/history?limit=${PAGE}&offset=${pageParam}`, undefined, signal),
-    getNextPageParam: (last, pages) => (last.length < PAGE ? undefined : pages.length * PAGE),
-    select: ({ pages }) => ({ rows: pages.flat() }),
     placeholderData: keepPreviousData,
     refetchInterval: ({ state }) =>
       state.data?.pages.flat().some(({ delivery }) => delivery === "pending") ? AGAIN : false,
   });
 }
 
-const reload = () => queryClient.invalidateQueries({ queryKey: ALL });
-
 export async function saveAlert(id: string | undefined, body: object): Promise<Alert> {
   const saved = await (id === undefined ? call<Alert>("POST", PATH, body) : call<Alert>("PUT", `${PATH}/${id}`, body));
   await reload();
   return saved;
-}
-
-export async function deleteAlert(id: string): Promise<void> {
-  await call("DELETE", `${PATH}/${id}`);
-  queryClient.removeQueries({ queryKey: [...ALL, "one", id] });
-  await reload();
 }
 
 /** Calls each channel once. What became of each, in their order. */

@@ -2,37 +2,49 @@
 import { useState } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
 import { useMay } from "../../api/me.ts";
-import { chooseAssistant } from "../../chat/assistant.ts";
+import { chooseAssistant } from "../../chat/header/assistant.ts";
 import { Button } from "../../ui/Button.tsx";
-import { Back } from "../../page/Back.tsx";
-import { ConfirmDelete } from "../../page/ConfirmDelete.tsx";
-import { Page } from "../../page/Page.tsx";
-import { Loaded } from "../../page/states.tsx";
+import { DeleteButton, ItemPage } from "../../resources/ItemPage.tsx";
+import { Loaded } from "../../resources/states.tsx";
 import { PauseButton } from "../control/PauseButton.tsx";
-import work from "../work.module.css";
+import work from "../../resources/work.module.css";
 import css from "./assistants.module.css";
-import { Configuration } from "./Configuration.tsx";
 import type { Lights } from "./graph.ts";
 import { Graph } from "./Graph.tsx";
-import { type AssistantRow, deleteAssistant, useAssistant } from "./queries.ts";
+import {
+  type AssistantRow,
+  deleteAssistant,
+  RESOURCE,
+  useAssistant,
+  type Schemas,
+  updateAssistant,
+  useAllSchemas,
+} from "./queries.ts";
 import { TryRun } from "./TryRun.tsx";
 import { Versions } from "./Versions.tsx";
+import { toBody, toDraft, listFields } from "./draft.ts";
+import { Form } from "./form.tsx";
 
 const TABS = ["Configuration", "Versions", "Try"] as const;
 type Tab = (typeof TABS)[number];
 
 const DARK: Lights = new Map();
 
-export function Assistant({ id }: { id: string }) {
+export function AssistantPage({ id }: { id: string }) {
   const assistant = useAssistant(id);
   const [, navigate] = useLocation();
-  const [asked, setAsked] = useState(false);
   return (
-    <Page
-      whole
-      title={assistant.data?.name ?? "Assistant"}
+    <ItemPage
+      resource={RESOURCE}
+      whole={css.whole}
+      query={assistant}
+      title={assistant.data?.name}
       purpose={assistant.data?.description ?? undefined}
-      back={<Back href="/console/assistants" name="Assistants" />}
+      deletion={{
+        title: `Delete “${assistant.data?.name ?? ""}”?`,
+        text: "All its versions and its crons are deleted with it. Its threads stay. This cannot be undone.",
+        remove: () => deleteAssistant(id),
+      }}
       actions={
         assistant.data && (
           <>
@@ -49,27 +61,12 @@ export function Assistant({ id }: { id: string }) {
         )
       }
     >
-      <div className={css.whole}>
-        <Loaded query={assistant} what="assistant">
-          {(row) => <One assistant={row} onDelete={() => setAsked(true)} />}
-        </Loaded>
-      </div>
-      {asked && assistant.data && (
-        <ConfirmDelete
-          title={`Delete “${assistant.data.name}”?`}
-          text="All its versions and its crons are deleted with it. Its threads stay. This cannot be undone."
-          what="assistant"
-          needs="assistants.write"
-          list="/console/assistants"
-          onDelete={() => deleteAssistant(id)}
-          onClose={() => setAsked(false)}
-        />
-      )}
-    </Page>
+      {(row) => <One assistant={row} />}
+    </ItemPage>
   );
 }
 
-function One({ assistant, onDelete }: { assistant: AssistantRow; onDelete: () => void }) {
+function One({ assistant }: { assistant: AssistantRow }) {
   const may = useMay();
   const [params, setParams] = useSearchParams();
   const [lights, setLights] = useState(DARK);
@@ -116,9 +113,7 @@ function One({ assistant, onDelete }: { assistant: AssistantRow; onDelete: () =>
             {may("assistants.write") && assistant.metadata?.created_by !== "system" && (
               <div className={css.delete}>
                 <p>Delete this assistant with its versions and crons.</p>
-                <Button look="danger" onClick={onDelete}>
-                  Delete
-                </Button>
+                <DeleteButton />
               </div>
             )}
           </>
@@ -130,5 +125,31 @@ function One({ assistant, onDelete }: { assistant: AssistantRow; onDelete: () =>
         </div>
       </div>
     </div>
+  );
+}
+
+/** The configuration of an assistant as a form. Saving makes a new version, which is the active one. */
+function Configuration({ assistant }: { assistant: AssistantRow }) {
+  const schemas = useAllSchemas(assistant.assistant_id);
+  return (
+    <Loaded query={schemas} what="fields" rows={6}>
+      {(found) => <Fields assistant={assistant} schemas={found} />}
+    </Loaded>
+  );
+}
+
+function Fields({ assistant, schemas }: { assistant: AssistantRow; schemas: Schemas }) {
+  const [fields] = useState(() => listFields(schemas, assistant.context ?? {}));
+  const [start] = useState(() => toDraft(assistant, fields));
+  return (
+    <Form
+      start={start}
+      fields={fields}
+      action="Save as a new version"
+      changedOnly
+      onSave={async (draft) => {
+        await updateAssistant(assistant.assistant_id, toBody(draft, fields));
+      }}
+    />
   );
 }

@@ -1,8 +1,8 @@
 /** The graph of an assistant, its subgraphs in frames. The nodes that a run is at are lit. */
 import { graphlib, layout } from "@dagrejs/dagre";
 import { useMemo } from "react";
-import { Empty, Failed, Loading } from "../../page/states.tsx";
-import { Fitted } from "../../graph/Fitted.tsx";
+import { Empty, Failed, Loading } from "../../resources/states.tsx";
+import { Fitted } from "../../traces/graph/Fitted.tsx";
 import css from "./graph.module.css";
 import { type Drawn, layOutGraph, type GraphJson, type Lights, describeGraph } from "./graph.ts";
 import { type AssistantRow, useGraph } from "./queries.ts";

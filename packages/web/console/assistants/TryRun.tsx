@@ -2,20 +2,21 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useId, useRef, useState } from "react";
 import { Link } from "wouter";
-import { call } from "../../api/http.ts";
+import { call, authFetch } from "../../api/http.ts";
 import type { ThreadState } from "../../api/types.ts";
 import { durationText } from "../../ui/format.ts";
-import { Value } from "../../trace/Value.tsx";
-import { useAction } from "../../ui/action.ts";
+import { Value } from "../../traces/trace/Value.tsx";
+import { useAction } from "../../api/me.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
-import { State } from "../../page/State.tsx";
-import work from "../work.module.css";
+import { State } from "../../resources/State.tsx";
+import work from "../../resources/work.module.css";
 import css from "./assistants.module.css";
-import type { Course } from "./course.ts";
+import { type Course, after, ended } from "./course.ts";
 import type { Lights } from "./graph.ts";
 import { type AssistantRow, useAllSchemas } from "./queries.ts";
-import { follow, stop } from "./run.ts";
+import { readFrames } from "../../api/frames.ts";
+import { Trouble } from "../../resources/Trouble.tsx";
 
 const STATES = {
   running: "Running.",
@@ -99,11 +100,7 @@ export function TryRun({ assistant, onLights }: { assistant: AssistantRow; onLig
         </div>
       </form>
       {starting.refusal !== undefined && <p className={work.note}>{starting.refusal}.</p>}
-      {starting.trouble !== "" && (
-        <p className={work.trouble} role="alert">
-          {starting.trouble}
-        </p>
-      )}
+      <Trouble text={starting.trouble} />
       {course && <Followed course={course} />}
     </div>
   );
@@ -143,3 +140,36 @@ function Result({ thread }: { thread: string }) {
   });
   return state.data ? <Value label="State" value={state.data.values} /> : null;
 }
+
+// Starts a run of an assistant on a new thread, and tells how it goes, node by node.
+
+/** Runs to the end of the run, or until `signal` leaves the stream. The run itself continues. */
+async function follow(
+  assistant: string,
+  input: unknown,
+  signal: AbortSignal,
+  onCourse: (course: Course) => void,
+): Promise<void> {
+  const { thread_id } = await call<{ thread_id: string }>("POST", "/threads", {}, signal);
+  const answer = await authFetch(`/threads/${thread_id}/runs/stream`, {
+    method: "POST",
+    signal,
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ assistant_id: assistant, input, stream_mode: ["tasks"], stream_subgraphs: true }),
+  });
+  if (!answer.ok || !answer.body) {
+    const { detail } = (await answer.json().catch(() => ({}))) as { detail?: string };
+    throw new Error(detail ?? `The server answered ${answer.status}.`);
+  }
+  const start: Lights = new Map([["__start__", { light: "done", open: 0, times: 1 }]]);
+  let course: Course = { thread: thread_id, run: undefined, state: "running", lights: start, steps: [] };
+  onCourse(course);
+  for await (const frame of readFrames(answer.body)) {
+    course = after(course, frame, Date.now());
+    onCourse(course);
+  }
+  onCourse(ended(course));
+}
+
+const stop = ({ thread, run }: Course): Promise<void> =>
+  call("POST", `/threads/${thread}/runs/${run}/cancel?wait=1&action=interrupt`);

@@ -1,16 +1,18 @@
 /** The versions of an assistant, what each changed, and the way back to one. */
 import { useState } from "react";
-import { useAction } from "../../ui/action.ts";
+import { useAction } from "../../api/me.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
-import { Changes } from "../changes/Changes.tsx";
-import { Loaded } from "../../page/states.tsx";
-import { State } from "../../page/State.tsx";
-import { type Column, Table } from "../../page/Table.tsx";
-import { Time } from "../../page/Time.tsx";
-import work from "../work.module.css";
+import { Changes } from "../../resources/changes/Changes.tsx";
+import { Loaded } from "../../resources/states.tsx";
+import { State } from "../../resources/State.tsx";
+import { type Column, Table } from "../../ui/Table.tsx";
+import { Time } from "../../ui/Time.tsx";
+import work from "../../resources/work.module.css";
 import css from "./assistants.module.css";
 import { activateVersion, type AssistantRow, useVersions, type Version } from "./queries.ts";
+import { ShowMore } from "../../resources/ListPage.tsx";
+import { Trouble } from "../../resources/Trouble.tsx";
 
 export function Versions({ assistant }: { assistant: AssistantRow }) {
   const versions = useVersions(assistant.assistant_id);
@@ -29,13 +31,7 @@ export function Versions({ assistant }: { assistant: AssistantRow }) {
               onOpen={({ version }) => setChosen(version)}
               openKey={shown && String(shown.version)}
             />
-            {versions.hasNextPage && (
-              <div>
-                <Button disabled={versions.isFetchingNextPage} onClick={() => void versions.fetchNextPage()}>
-                  Show more
-                </Button>
-              </div>
-            )}
+            <ShowMore query={versions} />
             {shown && <OneVersion key={shown.version} shown={shown} rows={rows} active={assistant.version} />}
           </div>
         );
@@ -100,11 +96,7 @@ function OneVersion({ shown, rows, active }: { shown: Version; rows: Version[]; 
           </Button>
         )}
       </div>
-      {activating.trouble !== "" && (
-        <p className={work.trouble} role="alert">
-          {activating.trouble}
-        </p>
-      )}
+      <Trouble text={activating.trouble} />
       {other ? (
         <Changes
           title={`Changes from version ${other.version}`}
@@ -123,7 +115,7 @@ function OneVersion({ shown, rows, active }: { shown: Version; rows: Version[]; 
   );
 }
 
-/** What a version fixes. */
+/** The members that a version fixes. */
 function pickConfiguration({ graph_id, name, description, config, context, metadata }: Version) {
   return { graph_id, name, description: description ?? "", config, context: context ?? {}, metadata: metadata ?? {} };
 }

@@ -1,9 +1,8 @@
 /** The course of a run by the frames of its stream: which node it is at, and how each step ended. */
-import type { Lights, TaskEvent } from "./graph.ts";
-import { isEnd, lit, eventNode } from "./graph.ts";
+import { type Lights, type TaskEvent, isEnd, lit, eventNode } from "./graph.ts";
 
-export interface Step {
-  /** Of the task. */
+interface Step {
+  /** The id of the task. */
   id: string;
   node: string;
   began: number;

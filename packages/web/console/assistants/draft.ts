@@ -2,7 +2,7 @@
 import type { AssistantSchemas } from "../../api/types.ts";
 import { type Field, fieldOfSchema, fieldOfValue, fromText, toText } from "../../ui/fields.ts";
 
-export interface Configured {
+interface Configured {
   name: string;
   description?: string | null;
   config: Record<string, unknown>;

@@ -1,12 +1,12 @@
 /** The graph of an assistant as it is drawn, and which of its nodes a run is at. */
 
-/** What `/assistants/{id}/graph` answers, as far as the page reads it. */
+/** The response of `/assistants/{id}/graph`, as far as the page reads it. */
 export interface GraphJson {
   nodes: { id: string }[];
   edges: { source: string; target: string; conditional?: boolean; data?: string }[];
 }
 
-export interface Box {
+interface Box {
   /** Names joined with colons, from the graph around: `research:plan`. */
   id: string;
   label: string;
@@ -66,7 +66,7 @@ export function describeGraph({ boxes, edges }: Drawn): string[] {
   });
 }
 
-export type Light = "running" | "done" | "waiting" | "failed";
+type Light = "running" | "done" | "waiting" | "failed";
 
 /** How far a run is, by the id of the node. */
 export type Lights = ReadonlyMap<string, { light: Light; open: number; times: number }>;

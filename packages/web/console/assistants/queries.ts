@@ -1,18 +1,21 @@
-/** What the views of assistants ask the server for, and what they change. */
+/** Reads and changes of the views of assistants. */
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { call } from "../../api/http.ts";
 import { queryClient } from "../../api/queries.ts";
 import type { Assistant, AssistantSchemas } from "../../api/types.ts";
 import type { GraphJson } from "./graph.ts";
+import type { Resource } from "../../resources/ListPage.tsx";
+import type { Assistant as AssistantRow, AssistantVersion as Version } from "../../../../src/agents/assistants/wire.ts";
+import { pagesOf } from "../../resources/queries.ts";
 
-export interface Version extends Assistant {
-  config: Record<string, unknown>;
-  created_at: string;
-}
+export type { AssistantRow, Version };
 
-export interface AssistantRow extends Version {
-  updated_at: string;
-}
+export const RESOURCE: Resource = {
+  path: "/console/assistants",
+  name: "Assistants",
+  one: "assistant",
+  permission: "assistants.write",
+};
 
 const PAGE = 50;
 const ALL = ["assistant-pages"];
@@ -22,7 +25,7 @@ const of = (id: string) => `/assistants/${encodeURIComponent(id)}`;
 export function useAssistantList(name: string) {
   return useInfiniteQuery({
     queryKey: [...ALL, "list", name],
-    initialPageParam: 0,
+    ...pagesOf<AssistantRow>(PAGE),
     queryFn: ({ pageParam, signal }) => {
       const body = {
         limit: PAGE,
@@ -33,8 +36,6 @@ export function useAssistantList(name: string) {
       };
       return call<AssistantRow[]>("POST", "/assistants/search", body, signal);
     },
-    getNextPageParam: (last, pages) => (last.length < PAGE ? undefined : pages.length * PAGE),
-    select: ({ pages }) => ({ rows: pages.flat() }),
     placeholderData: keepPreviousData,
   });
 }
@@ -71,11 +72,9 @@ export function useAllSchemas(id: string) {
 export function useVersions(id: string) {
   return useInfiniteQuery({
     queryKey: [...ALL, "versions", id],
-    initialPageParam: 0,
+    ...pagesOf<Version>(PAGE),
     queryFn: ({ pageParam, signal }) =>
       call<Version[]>("POST", `${of(id)}/versions`, { limit: PAGE, offset: pageParam }, signal),
-    getNextPageParam: (last, pages) => (last.length < PAGE ? undefined : pages.length * PAGE),
-    select: ({ pages }) => ({ rows: pages.flat() }),
   });
 }
 

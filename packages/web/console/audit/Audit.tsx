@@ -1,25 +1,27 @@
 /** The audit log: who changed what, when, and from where. */
 import { useMemo } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
-import type { ViewProps } from "../../page/frame.ts";
-import { useAction } from "../../ui/action.ts";
+import type { ViewProps } from "../../app/view-props.ts";
+import { useAction } from "../../api/me.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import { useApiKeys } from "../keys/queries.ts";
-import { Missing } from "../Missing.tsx";
-import { Page } from "../../page/Page.tsx";
-import pageCss from "../../page/page.module.css";
-import css from "../parts.module.css";
-import { useRange } from "../../page/range.ts";
-import { RangePicker } from "../../page/RangePicker.tsx";
-import { useReadOn } from "../readOn.ts";
-import { State } from "../../page/State.tsx";
-import { Empty, Loaded } from "../../page/states.tsx";
-import { type Column, Table } from "../../page/Table.tsx";
-import { Time } from "../../page/Time.tsx";
+import { Missing } from "../../resources/Secret.tsx";
+import { Page } from "../../resources/Page.tsx";
+import pageCss from "../../resources/page.module.css";
+import css from "../../resources/parts.module.css";
+import { useRange, RangePicker } from "../../resources/RangePicker.tsx";
+import { useReadOn } from "../../api/queries.ts";
+import { State } from "../../resources/State.tsx";
+import { Empty, Loaded } from "../../resources/states.tsx";
+import { type Column, Table } from "../../ui/Table.tsx";
+import { Time } from "../../ui/Time.tsx";
 import { ACTIONS, actionText, actorText, isRefusal, isUuid, targetText } from "./actions.ts";
-import { EntryDetails } from "./EntryDetails.tsx";
 import { download, type Entry, useEntries } from "./queries.ts";
+import { Modal } from "../../ui/Modal.tsx";
+import { Payload } from "../../ui/Payload.tsx";
+import { Fields } from "../../resources/Fields.tsx";
+import { ShowMore } from "../../resources/ListPage.tsx";
 
 const PATH = "/console/audit";
 
@@ -105,13 +107,7 @@ export default function Audit({ id }: ViewProps) {
                 openKey={id}
                 onOpen={(row) => navigate(`${PATH}/${row.id}${search}`)}
               />
-              {entries.hasNextPage && (
-                <div>
-                  <Button disabled={entries.isFetchingNextPage} onClick={() => void entries.fetchNextPage()}>
-                    Show more
-                  </Button>
-                </div>
-              )}
+              <ShowMore query={entries} />
             </>
           )
         }
@@ -148,7 +144,7 @@ function buildColumns(keys: Map<string, string>, search: string): Column<Entry>[
       id: "target",
       name: "Target",
       width: 104,
-      fact: true,
+      detail: true,
       grows: true,
       cell: (row) => {
         const text = targetText(row, keys);
@@ -163,7 +159,7 @@ function buildColumns(keys: Map<string, string>, search: string): Column<Entry>[
       id: "who",
       name: "Who",
       width: 140,
-      fact: true,
+      detail: true,
       cell: ({ actor }) => <span title={actor.id}>{actorText(actor, keys)}</span>,
     },
     {
@@ -173,4 +169,34 @@ function buildColumns(keys: Map<string, string>, search: string): Column<Entry>[
       cell: ({ address }) => <span className={css.mono}>{address}</span>,
     },
   ];
+}
+
+export function EntryDetails({
+  entry,
+  keys,
+  onClose,
+}: {
+  entry: Entry;
+  keys: Map<string, string>;
+  onClose: () => void;
+}) {
+  const { at, actor, action, target_id, detail, address, user_agent } = entry;
+  const target = targetText(entry, keys);
+  return (
+    <Modal title={actionText(action)} onClose={onClose}>
+      <Fields
+        fields={{
+          When: <Time at={at} exact />,
+          Who: actorText(actor, keys),
+          Credential: actor.id !== "" && <span className={css.mono}>{actor.id}</span>,
+          Target: target !== target_id && target,
+          "Target id": <span className={css.mono}>{target_id}</span>,
+          "IP address": address !== null && <span className={css.mono}>{address}</span>,
+          "User agent": user_agent,
+          Action: <span className={css.mono}>{action}</span>,
+        }}
+      />
+      {Object.keys(detail).length > 0 && <Payload label="Detail" text={JSON.stringify(detail, null, 2)} />}
+    </Modal>
+  );
 }

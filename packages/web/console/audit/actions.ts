@@ -140,7 +140,7 @@ export const ACTIONS: { group: string; actions: [action: string, words: string][
 
 const WORDS = new Map(ACTIONS.flatMap(({ actions }) => actions));
 
-/** An action in words; one that is not known as it is. */
+/** An action in words; an unknown one as it is. */
 export const actionText = (action: string): string => WORDS.get(action) ?? action;
 
 /** Someone tried what they may not do. */
@@ -172,7 +172,7 @@ export function actorText({ kind, id }: { kind: string; id: string }, keys: Map<
 /** An id without a meaning of its own: its beginning is enough in a list. */
 export const isUuid = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
 
-/** What it was done to: a name from the entry's detail, else the id. */
+/** The target of an action: a name from the entry's detail, else the id. */
 export function targetText(
   { target_id, detail }: { target_id: string; detail: Record<string, unknown> },
   keys: Map<string, string>,

@@ -1,18 +1,10 @@
 /** The entries of the audit log. */
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { authFetch, call } from "../../api/http.ts";
-import type { Range } from "../../page/range.ts";
+import type { Range } from "../../resources/range.ts";
+import type { Entry as WireEntry } from "../../../../src/access/audit/wire.ts";
 
-export interface Entry {
-  id: string;
-  at: string;
-  actor: { kind: string; id: string };
-  action: string;
-  target_id: string;
-  detail: Record<string, unknown>;
-  address: string | null;
-  user_agent: string | null;
-}
+export type Entry = WireEntry & { detail: Record<string, unknown> };
 
 const PATH = "/api/v1/audit-log";
 const PAGE = 100;
@@ -25,9 +17,9 @@ function buildQuery(range: Range, action: string): Record<string, string> {
   };
 }
 
-const FIRST: Place = { offset: 0, before: undefined };
+const FIRST: AuditCursor = { offset: 0, before: undefined };
 
-interface Place {
+interface AuditCursor {
   offset: number;
   /** The list is read as it was when its first page was: an offset moves with each new entry. */
   before: string | undefined;
@@ -47,7 +39,7 @@ export function useEntries(range: Range, action: string) {
       });
       return call<Entry[]>("GET", `${PATH}?${query}`, undefined, signal);
     },
-    getNextPageParam: (last, pages): Place | undefined => {
+    getNextPageParam: (last, pages): AuditCursor | undefined => {
       const newest = pages[0]?.[0];
       if (last.length < PAGE || !newest) return undefined;
       return { offset: pages.length * PAGE, before: new Date(Date.parse(newest.at) + 1).toISOString() };

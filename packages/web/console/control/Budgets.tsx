@@ -1,20 +1,21 @@
 /** Budgets, what is spent of them today, and where prices come from. */
 import { useState } from "react";
 import { useMay } from "../../api/me.ts";
-import { Loaded } from "../../page/states.tsx";
-import { type Column, Table } from "../../page/Table.tsx";
+import { Loaded } from "../../resources/states.tsx";
+import { type Column, Table } from "../../ui/Table.tsx";
 import { Button } from "../../ui/Button.tsx";
-import { Confirm } from "../../ui/Confirm.tsx";
+import { Confirm } from "../../resources/Confirm.tsx";
 import { countText } from "../../ui/format.ts";
-import css from "../parts.module.css";
-import { Section } from "../Section.tsx";
-import { Bar } from "./Bar.tsx";
-import { BudgetForm } from "./BudgetForm.tsx";
-import { EditActs } from "./EditActs.tsx";
-import { useAssistantNames } from "./names.ts";
-import { deleteBudget, useBudgets, useBudgetUses, usePriceSources } from "./queries.ts";
+import css from "../../resources/parts.module.css";
+import { Section } from "../../resources/Fields.tsx";
+import { Bar, EditActs } from "./cells.tsx";
+import { useAssistantNames, amountText, matchText } from "./labels.ts";
+import { deleteBudget, useBudgets, useBudgetUses, usePriceSources, putBudget } from "./queries.ts";
 import type { Budget, BudgetUse } from "./types.ts";
-import { amountText, matchText } from "./words.ts";
+import { ModalForm } from "../../resources/ModalForm.tsx";
+import { Select } from "../../resources/Form.tsx";
+import { budgetBody, draftOfBudget, idIn } from "./draft.ts";
+import { KeyField, MatchFields, Text } from "./MatchFields.tsx";
 
 export function Budgets() {
   const may = useMay();
@@ -134,3 +135,43 @@ const USES: Column<BudgetUse>[] = [
     ),
   },
 ];
+
+/** Creates a budget, or changes one. */
+function BudgetForm({ budget, onClose }: { budget: Budget | undefined; onClose: () => void }) {
+  const [draft, setDraft] = useState(() => draftOfBudget(budget));
+  const set = (name: string, value: string) => setDraft((now) => ({ ...now, [name]: value }));
+  const fields = { draft, set };
+  return (
+    <ModalForm
+      title={budget ? `Budget ${budget.id}` : "New budget"}
+      text="It counts for runs that are made from now on."
+      submit={budget ? "Save budget" : "Create budget"}
+      needs="flow.manage"
+      onSubmit={async () => putBudget(idIn(draft), budgetBody(draft))}
+      onClose={onClose}
+    >
+      {!budget && <Text name="id" label="ID" help="a-z, 0-9, - and _" {...fields} />}
+      <div className={css.pair}>
+        <Text name="limit" label="Limit" numeric {...fields} />
+        <Select label="Unit" value={draft.unit} onChange={(event) => set("unit", event.target.value)}>
+          <option value="dollars">Dollars</option>
+          <option value="tokens">Tokens</option>
+        </Select>
+        <Select label="Per" value={draft.per} onChange={(event) => set("per", event.target.value)}>
+          <option value="run">Run</option>
+          <option value="thread">Thread</option>
+          <option value="day">Day (UTC)</option>
+        </Select>
+        <Select label="At the limit" value={draft.at_limit} onChange={(event) => set("at_limit", event.target.value)}>
+          <option value="ask">Ask a person</option>
+          <option value="end">End the run</option>
+        </Select>
+        {draft.per === "day" && (
+          <KeyField name="key" label="Counts apart by" none="Empty: all runs together" {...fields} />
+        )}
+        <Text name="webhook" label="Webhook at 80 %" {...fields} />
+      </div>
+      <MatchFields {...fields} />
+    </ModalForm>
+  );
+}

@@ -1,12 +1,12 @@
 /** Which threads that wait cannot continue on the deployed graphs, why, and the ways out. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
-import { Loaded } from "../../page/states.tsx";
-import { type Column, Table } from "../../page/Table.tsx";
+import { Loaded } from "../../resources/states.tsx";
+import { type Column, Table } from "../../ui/Table.tsx";
 import { Button } from "../../ui/Button.tsx";
 import { countText } from "../../ui/format.ts";
-import css from "../parts.module.css";
-import { Section } from "../Section.tsx";
+import css from "../../resources/parts.module.css";
+import { Section } from "../../resources/Fields.tsx";
 import { CHECKED_MOST, checkThreads } from "./queries.ts";
 import type { Check } from "./types.ts";
 import work from "./control.module.css";

@@ -1,17 +1,16 @@
 /** Runs that the server gave up because their process stopped too often, and the way to continue them. */
 import { useState } from "react";
 import { Link } from "wouter";
-import { useMay } from "../../api/me.ts";
+import { useMay, useAction } from "../../api/me.ts";
 import type { ThreadRow } from "../../api/types.ts";
-import { threadTip, threadTitle } from "../../chat/row.ts";
-import { Loaded } from "../../page/states.tsx";
-import { type Column, Table } from "../../page/Table.tsx";
-import { Time } from "../../page/Time.tsx";
-import { useAction } from "../../ui/action.ts";
+import { threadTip, threadTitle } from "../../chat/thread-row.ts";
+import { Loaded } from "../../resources/states.tsx";
+import { type Column, Table } from "../../ui/Table.tsx";
+import { Time } from "../../ui/Time.tsx";
 import { Button } from "../../ui/Button.tsx";
-import css from "../parts.module.css";
+import css from "../../resources/parts.module.css";
 import { useThreadsById } from "../runs/queries.ts";
-import { Section } from "../Section.tsx";
+import { Section } from "../../resources/Fields.tsx";
 import { DIED_DAYS, resumeThread, useDiedRuns } from "./queries.ts";
 import type { DiedRun } from "./types.ts";
 

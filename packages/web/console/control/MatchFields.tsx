@@ -1,12 +1,12 @@
 /** The fields that say which runs a rule or a budget is for, and what it counts apart. */
 import { useAssistants } from "../../api/queries.ts";
-import { Input, Select } from "../Form.tsx";
-import css from "../parts.module.css";
+import { Input, Select } from "../../resources/Form.tsx";
+import css from "../../resources/parts.module.css";
 import type { Draft } from "./draft.ts";
 
 const KEYS = ["assistant", "user", "model"];
 
-export interface FieldsProps {
+interface FieldsProps {
   draft: Draft;
   set: (name: string, value: string) => void;
 }
@@ -53,7 +53,7 @@ export function Text({
   );
 }
 
-/** What counts apart: one of the usual keys, or a member of the metadata. */
+/** The key that counts apart: one of the usual keys, or a member of the metadata. */
 export function KeyField({
   name,
   label,

@@ -1,20 +1,21 @@
 /** The rules of flow control, and what their keys have in use. */
 import { useState } from "react";
 import { useMay } from "../../api/me.ts";
-import { Loaded } from "../../page/states.tsx";
-import { type Column, Table } from "../../page/Table.tsx";
+import { Loaded } from "../../resources/states.tsx";
+import { type Column, Table } from "../../ui/Table.tsx";
 import { Button } from "../../ui/Button.tsx";
-import { Confirm } from "../../ui/Confirm.tsx";
+import { Confirm } from "../../resources/Confirm.tsx";
 import { countText } from "../../ui/format.ts";
-import css from "../parts.module.css";
-import { Section } from "../Section.tsx";
-import { Bar } from "./Bar.tsx";
-import { EditActs } from "./EditActs.tsx";
-import { useAssistantNames } from "./names.ts";
-import { deleteRules, useRules, useRuleUses } from "./queries.ts";
-import { RuleForm } from "./RuleForm.tsx";
+import css from "../../resources/parts.module.css";
+import { Section } from "../../resources/Fields.tsx";
+import { Bar, EditActs } from "./cells.tsx";
+import { useAssistantNames, limitsText, matchText } from "./labels.ts";
+import { deleteRules, useRules, useRuleUses, putRule } from "./queries.ts";
 import type { Rule, RuleUse } from "./types.ts";
-import { limitsText, matchText } from "./words.ts";
+import { ModalForm } from "../../resources/ModalForm.tsx";
+import { Select } from "../../resources/Form.tsx";
+import { draftOfRule, idIn, ruleBody } from "./draft.ts";
+import { KeyField, MatchFields, Text } from "./MatchFields.tsx";
 
 export function Rules() {
   const may = useMay();
@@ -145,4 +146,42 @@ const usageColumns = (rules: Map<string, Rule>): Column<RuleUse>[] => [
 function OfLimit({ what, value, limit }: { what: string; value: number; limit: number | undefined }) {
   if (limit === undefined) return value === 0 ? "" : countText(value);
   return <Bar label={what} value={value} limit={limit} text={`${countText(value)} of ${countText(limit)}`} />;
+}
+
+/** Creates a rule, or changes one. */
+function RuleForm({ rule, onClose }: { rule: Rule | undefined; onClose: () => void }) {
+  const [draft, setDraft] = useState(() => draftOfRule(rule));
+  const set = (name: string, value: string) => setDraft((now) => ({ ...now, [name]: value }));
+  const fields = { draft, set };
+  return (
+    <ModalForm
+      title={rule ? `Rule ${rule.id}` : "New rule"}
+      text="Runs past its limits wait as pending, and begin in turn."
+      submit={rule ? "Save rule" : "Create rule"}
+      needs="flow.manage"
+      onSubmit={async () => putRule(idIn(draft), ruleBody(draft))}
+      onClose={onClose}
+    >
+      {!rule && <Text name="id" label="ID" help="a-z, 0-9, - and _" {...fields} />}
+      <MatchFields {...fields} />
+      <div className={css.pair}>
+        <KeyField name="key" label="Counts apart by" none="Empty: all runs together" {...fields} />
+        <Text name="concurrency" label="Runs at once" numeric {...fields} />
+        <Text name="starts_per_minute" label="Starts a minute" numeric {...fields} />
+        <Text name="tokens_per_minute" label="Tokens a minute" numeric {...fields} />
+        <Text name="priority" label="Priority" help="0 to 9, 9 first." numeric {...fields} />
+        <Text name="debounce_seconds" label="Debounce, seconds" numeric {...fields} />
+        <Select label="One open run" value={draft.singleton} onChange={(event) => set("singleton", event.target.value)}>
+          <option value="">No limit</option>
+          <option value="first">The first one stays</option>
+          <option value="last">The last one replaces it</option>
+        </Select>
+        <Select label="Paused" value={draft.paused} onChange={(event) => set("paused", event.target.value)}>
+          <option value="">No</option>
+          <option value="true">Yes: no run begins</option>
+        </Select>
+        <KeyField name="fair_by" label="Turns by" none="Empty: by age" {...fields} />
+      </div>
+    </ModalForm>
+  );
 }

@@ -1,14 +1,14 @@
 /** The runs that wait for a rule, in their order. */
 import { Link } from "wouter";
-import { threadTip, threadTitle } from "../../chat/row.ts";
-import { Loaded } from "../../page/states.tsx";
-import { type Column, Table } from "../../page/Table.tsx";
-import { Time } from "../../page/Time.tsx";
-import css from "../parts.module.css";
+import { threadTip, threadTitle } from "../../chat/thread-row.ts";
+import { Loaded } from "../../resources/states.tsx";
+import { type Column, Table } from "../../ui/Table.tsx";
+import { Time } from "../../ui/Time.tsx";
+import css from "../../resources/parts.module.css";
 import { waitsForText } from "../runs/open.ts";
 import { useThreadsById } from "../runs/queries.ts";
 import { countText } from "../../ui/format.ts";
-import { Section } from "../Section.tsx";
+import { Section } from "../../resources/Fields.tsx";
 import { MOST, useWaiting } from "./queries.ts";
 import type { WaitingRun } from "./types.ts";
 

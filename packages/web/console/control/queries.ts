@@ -1,8 +1,7 @@
-/** What the view of control asks the server for, and what it changes. */
+/** Reads and changes of the view of control. */
 import { useQuery } from "@tanstack/react-query";
 import { call } from "../../api/http.ts";
-import { useProjects } from "../../api/projects.ts";
-import { queryClient } from "../../api/queries.ts";
+import { useProjects, queryClient } from "../../api/queries.ts";
 import type { Budget, BudgetUse, Check, DiedRun, Rule, RuleUse, WaitingRun } from "./types.ts";
 
 const FLOW = ["flow"];

@@ -1,29 +1,14 @@
-/** What the server says of rules, budgets and checks (docs/flow-control.md, docs/budgets.md, docs/deploys.md). */
+/** Shapes of rules, budgets and checks (docs/flow-control.md, docs/budgets.md, docs/deploys.md). */
+import type { Budget as RunBudget } from "../../../../src/limits/budgets/rule.ts";
+import type { FlowRule } from "../../../../src/limits/flow/rule.ts";
 
-export interface Match {
-  assistant?: string;
-  thread?: string;
-  user?: string;
-  model?: string;
-  metadata?: Record<string, string | number | boolean | null>;
+export type Match = NonNullable<FlowRule["match"]>;
+
+interface Sourced {
+  source: "deployment" | "workspace";
 }
 
-type Source = "deployment" | "workspace";
-
-export interface Rule {
-  id: string;
-  source: Source;
-  match?: Match;
-  key: string;
-  paused?: true;
-  concurrency?: number;
-  starts_per_minute?: number;
-  tokens_per_minute?: number;
-  singleton?: "first" | "last";
-  debounce_seconds?: number;
-  priority?: number;
-  fair_by?: string;
-}
+export type Rule = FlowRule & Sourced;
 
 export interface RuleUse {
   rule: string;
@@ -44,17 +29,7 @@ export interface WaitingRun {
   since: string;
 }
 
-export interface Budget {
-  id: string;
-  source: Source;
-  match?: Match;
-  per: "run" | "thread" | "day";
-  key?: string;
-  dollars?: number;
-  tokens?: number;
-  at_limit: "ask" | "end";
-  webhook?: string;
-}
+export type Budget = RunBudget & Sourced;
 
 export interface BudgetUse {
   budget: string;

@@ -2,12 +2,13 @@
 import { Link } from "wouter";
 import { countText } from "../../ui/format.ts";
 import { exactTime, soonTime } from "../../ui/time.ts";
-import { State } from "../../page/State.tsx";
-import { Loaded } from "../../page/states.tsx";
-import { type Column, Table } from "../../page/Table.tsx";
-import work from "../work.module.css";
+import { State } from "../../resources/State.tsx";
+import { Loaded } from "../../resources/states.tsx";
+import { type Column, Table } from "../../ui/Table.tsx";
+import work from "../../resources/work.module.css";
 import { useFirings } from "./queries.ts";
-import { type Firing, FIRING_STATES, isFailure } from "./firing.ts";
+import { FIRING_STATES, isFailure } from "./firing.ts";
+import type { Firing } from "../../../../src/automation/crons/wire.ts";
 
 const LATEST = 100;
 
@@ -68,7 +69,7 @@ const COLUMNS: Column<Firing>[] = [
     id: "trace",
     name: "Trace",
     width: 96,
-    fact: true,
+    detail: true,
     cell: ({ state, run_id }) =>
       (state === "ended" || state === "failed") && <Link href={`/traces/${run_id}`}>Open trace</Link>,
   },
@@ -76,7 +77,7 @@ const COLUMNS: Column<Firing>[] = [
     id: "thread",
     name: "Thread",
     width: 96,
-    fact: true,
+    detail: true,
     cell: ({ state, thread_id }) => state !== "refused" && <Link href={`/chat/${thread_id}`}>Open thread</Link>,
   },
 ];

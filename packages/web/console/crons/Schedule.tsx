@@ -3,8 +3,8 @@ import { Cron } from "croner";
 import { useId } from "react";
 import controls from "../../ui/controls.module.css";
 import { listTimeZones } from "../../ui/intl.ts";
-import work from "../work.module.css";
-import { fullTime } from "../when.ts";
+import work from "../../resources/work.module.css";
+import { fullTime } from "../../ui/days.ts";
 
 const COMMON = [
   { schedule: "0 * * * *", name: "Every hour" },

@@ -1,26 +1,10 @@
 /** A cron as the form holds it, and the body that the API takes. */
 import { timeZone } from "../../ui/intl.ts";
 import { localTime } from "../../ui/time.ts";
-
-export interface Cron {
-  cron_id: string;
-  assistant_id: string;
-  thread_id: string | null;
-  on_run_completed: "delete" | "keep" | null;
-  schedule: string;
-  timezone: string | null;
-  end_time: string | null;
-  next_run_date: string | null;
-  enabled: boolean;
-  user_id: string | null;
-  payload: { input?: unknown; [member: string]: unknown };
-  metadata: Record<string, unknown>;
-  created_at: string;
-  updated_at: string;
-}
+import type { Cron } from "../../../../src/automation/crons/wire.ts";
 
 /** Where the runs of a cron take place. */
-export type Place = "delete" | "keep" | "thread";
+export type ThreadChoice = "delete" | "keep" | "thread";
 
 export interface Draft {
   assistant: string;
@@ -28,7 +12,7 @@ export interface Draft {
   timezone: string;
   /** As JSON. */
   input: string;
-  place: Place;
+  threadChoice: ThreadChoice;
   /** The id of a thread, for the place `thread`. */
   thread: string;
   /** A local time as an input of that type has it, or nothing. */
@@ -40,7 +24,7 @@ const HELLO = { messages: [{ role: "user", content: "Summarize what happened sin
 export function newDraft(assistant: string): Draft {
   const timezone = timeZone();
   const input = JSON.stringify(HELLO, null, 2);
-  return { assistant, schedule: "0 9 * * 1-5", timezone, input, place: "keep", thread: "", end: "" };
+  return { assistant, schedule: "0 9 * * 1-5", timezone, input, threadChoice: "keep", thread: "", end: "" };
 }
 
 export function toDraft(cron: Cron): Draft {
@@ -49,19 +33,19 @@ export function toDraft(cron: Cron): Draft {
     schedule: cron.schedule,
     timezone: cron.timezone ?? "UTC",
     input: cron.payload.input === undefined ? "" : JSON.stringify(cron.payload.input, null, 2),
-    place: cron.thread_id === null ? (cron.on_run_completed ?? "delete") : "thread",
+    threadChoice: cron.thread_id === null ? (cron.on_run_completed ?? "delete") : "thread",
     thread: cron.thread_id ?? "",
     end: cron.end_time === null ? "" : localTime(Date.parse(cron.end_time)),
   };
 }
 
-/** What the API takes of a draft. Throws an `Error` whose message names the wrong field. */
-export function toBody({ schedule, timezone, input, place, end }: Draft): Record<string, unknown> {
+/** The body that the API takes. Throws an `Error` whose message names the wrong field. */
+export function toBody({ schedule, timezone, input, threadChoice, end }: Draft): Record<string, unknown> {
   return {
     schedule: schedule.trim(),
     timezone: timezone.trim() === "" ? null : timezone.trim(),
     end_time: end === "" ? null : new Date(end).toISOString(),
-    ...(place !== "thread" && { on_run_completed: place }),
+    ...(threadChoice !== "thread" && { on_run_completed: threadChoice }),
     ...(input.trim() !== "" && { input: parsed(input) }),
   };
 }

@@ -1,12 +1,5 @@
 /** How the last due times of a cron went. */
-
-export interface Firing {
-  cron_id: string;
-  due: string;
-  state: "due" | "running" | "ended" | "failed" | "refused";
-  thread_id: string;
-  run_id: string;
-}
+import type { Cron, Firing } from "../../../../src/automation/crons/wire.ts";
 
 /** The firings of each cron, in the order given: the newest first. */
 export function byCron(firings: Firing[]): Map<string, Firing[]> {
@@ -17,7 +10,7 @@ export function byCron(firings: Firing[]): Map<string, Firing[]> {
 
 export const isFailure = ({ state }: Firing): boolean => state === "failed" || state === "refused";
 
-/** What a firing's state looks like, and its word. */
+/** Look and label of a firing's state. */
 export const FIRING_STATES: Record<Firing["state"], { state: string; word: string }> = {
   due: { state: "pending", word: "starting" },
   running: { state: "running", word: "running" },
@@ -26,13 +19,11 @@ export const FIRING_STATES: Record<Firing["state"], { state: string; word: strin
   refused: { state: "error", word: "not started" },
 };
 
-interface Timing {
-  enabled: boolean;
-  next_run_date: string | null;
-}
-
 /** Whether a cron fires: it is on, paused by a person, or has no further due time. */
-export function standing({ enabled, next_run_date }: Timing): "active" | "paused" | "over" {
+export function cronStatus({
+  enabled,
+  next_run_date,
+}: Pick<Cron, "enabled" | "next_run_date">): "active" | "paused" | "over" {
   if (!enabled) return "paused";
   return next_run_date === null ? "over" : "active";
 }

@@ -1,32 +1,26 @@
-/** What the views of crons ask the server for, and what they change. */
+/** Reads and changes of the views of crons. */
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { call } from "../../api/http.ts";
-import { queryClient } from "../../api/queries.ts";
-import type { Cron } from "./draft.ts";
-import { byCron, type Firing } from "./firing.ts";
+import { byCron } from "./firing.ts";
+import type { Cron, Firing } from "../../../../src/automation/crons/wire.ts";
+import { defineQueries, pagesOf } from "../../resources/queries.ts";
 
 const PAGE = 50;
 const ALL = ["crons"];
 /** Milliseconds. A due time comes at most once a minute. */
 const AGAIN = 15_000;
 
+const { reload, useItem, remove } = defineQueries<Cron>("crons", "/runs/crons", AGAIN);
+
+export { useItem as useCron, remove as deleteCron };
+
 /** The crons of the workspace, the newest first. */
 export function useCrons() {
   return useInfiniteQuery({
     queryKey: [...ALL, "list"],
-    initialPageParam: 0,
+    ...pagesOf<Cron>(PAGE),
     queryFn: ({ pageParam, signal }) =>
       call<Cron[]>("POST", "/runs/crons/search", { limit: PAGE, offset: pageParam }, signal),
-    getNextPageParam: (last, pages) => (last.length < PAGE ? undefined : pages.length * PAGE),
-    select: ({ pages }) => ({ rows: pages.flat() }),
-    refetchInterval: AGAIN,
-  });
-}
-
-export function useCron(id: string) {
-  return useQuery({
-    queryKey: [...ALL, "one", id],
-    queryFn: ({ signal }) => call<Cron>("GET", `/runs/crons/${encodeURIComponent(id)}`, undefined, signal),
     refetchInterval: AGAIN,
   });
 }
@@ -52,8 +46,6 @@ export function useFirings(ids: string[], limit: number) {
   });
 }
 
-const reload = () => queryClient.invalidateQueries({ queryKey: ALL });
-
 export async function createCron(
   thread: string | undefined,
   assistant: string,
@@ -67,11 +59,5 @@ export async function createCron(
 
 export async function changeCron(id: string, body: Record<string, unknown>): Promise<void> {
   await call("PATCH", `/runs/crons/${id}`, body);
-  await reload();
-}
-
-export async function deleteCron(id: string): Promise<void> {
-  await call("DELETE", `/runs/crons/${id}`);
-  queryClient.removeQueries({ queryKey: [...ALL, "one", id] });
   await reload();
 }

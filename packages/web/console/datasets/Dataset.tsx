@@ -1,25 +1,36 @@
 /** One dataset: its examples in a version and a split, and the files of it. */
-import { useState } from "react";
+import { useState, useId } from "react";
 import { Link, useSearchParams } from "wouter";
-import { useMay } from "../../api/me.ts";
-import { Back } from "../../page/Back.tsx";
-import { ConfirmDelete } from "../../page/ConfirmDelete.tsx";
-import { Page } from "../../page/Page.tsx";
-import { Loaded } from "../../page/states.tsx";
-import { useAction } from "../../ui/action.ts";
+import { useMay, useAction } from "../../api/me.ts";
+import { DeleteButton, ItemPage } from "../../resources/ItemPage.tsx";
+import { ShowMore } from "../../resources/ListPage.tsx";
+import { Loaded } from "../../resources/states.tsx";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
-import work from "../work.module.css";
+import work from "../../resources/work.module.css";
 import { EditExample } from "./EditExample.tsx";
-import { EXPERIMENT_NEEDS } from "../experiment-needs.ts";
+import { EXPERIMENT_NEEDS } from "../experiments/queries.ts";
 import { Examples } from "./Examples.tsx";
-import { Import, Rename } from "./Dialogs.tsx";
-import { deleteDataset, download, type Example, useDataset, useExamples, useSplits } from "./queries.ts";
+import {
+  deleteDataset,
+  download,
+  type Example,
+  useDataset,
+  useExamples,
+  useSplits,
+  changeDataset,
+  type Dataset,
+  importFile,
+  RESOURCE,
+} from "./queries.ts";
 import { useSetParam, Versions } from "./Versions.tsx";
+import { FieldInput } from "../../ui/FieldInput.tsx";
+import { ModalForm } from "../../resources/ModalForm.tsx";
+import { type ChosenFile, FileInput } from "./FileInput.tsx";
 
-type Dialog = "import" | "rename" | "delete" | "new";
+type Dialog = "import" | "rename" | "new";
 
-export function Dataset({ id }: { id: string }) {
+export function DatasetPage({ id }: { id: string }) {
   const may = useMay();
   const [params] = useSearchParams();
   const set = useSetParam();
@@ -35,71 +46,71 @@ export function Dataset({ id }: { id: string }) {
   const close = () => setDialog(undefined);
   const { data } = dataset;
   return (
-    <Page
-      title={data?.name ?? "Dataset"}
-      purpose={data?.description ?? ""}
-      back={<Back href="/console/datasets" name="Datasets" />}
-      actions={
-        <>
-          {data && EXPERIMENT_NEEDS.every(may) && (
-            <Link
-              href={`/console/experiments/new?dataset=${id}`}
-              className={`${controls.button} ${controls.plain} ${work.link}`}
-            >
-              Run experiment
-            </Link>
-          )}
-          {writes && (
-            <Button look="filled" onClick={() => setDialog("new")}>
-              New example
-            </Button>
-          )}
-        </>
-      }
-      tools={
-        <>
-          <Versions dataset={id} version={version} />
-          <select
-            className={`${controls.field} ${work.select}`}
-            aria-label="Split"
-            value={split}
-            onChange={(event) => set("split", event.target.value)}
-          >
-            <option value="">All splits</option>
-            {splits.data?.map((name) => (
-              <option key={name} value={name}>
-                {name}
-              </option>
-            ))}
-          </select>
-          {data &&
-            (["csv", "jsonl"] as const).map((format) => (
-              <Button
-                key={format}
-                {...action.button}
-                onClick={() => void action.run(() => download(data, format, version))}
+    <>
+      <ItemPage
+        resource={RESOURCE}
+        query={dataset}
+        title={data?.name}
+        purpose={data?.description ?? ""}
+        trouble={action.trouble}
+        deletion={{
+          title: `Delete ${data?.name ?? ""}?`,
+          text: "Its examples and their versions are deleted. The traces of its experiments stay.",
+          remove: () => deleteDataset(id),
+        }}
+        actions={
+          <>
+            {data && EXPERIMENT_NEEDS.every(may) && (
+              <Link
+                href={`/console/experiments/new?dataset=${id}`}
+                className={`${controls.button} ${controls.plain} ${work.link}`}
               >
-                Download {format.toUpperCase()}
+                Run experiment
+              </Link>
+            )}
+            {writes && (
+              <Button look="filled" onClick={() => setDialog("new")}>
+                New example
               </Button>
-            ))}
-          {writes && (
-            <>
-              <Button onClick={() => setDialog("import")}>Import</Button>
-              <Button onClick={() => setDialog("rename")}>Rename</Button>
-              <Button look="danger" onClick={() => setDialog("delete")}>
-                Delete
-              </Button>
-            </>
-          )}
-        </>
-      }
-    >
-      {action.trouble !== "" && (
-        <p className={work.trouble} role="alert">
-          {action.trouble}
-        </p>
-      )}
-      <Loaded query={dataset} what="dataset">
+            )}
+          </>
+        }
+        tools={
+          <>
+            <Versions dataset={id} version={version} />
+            <select
+              className={`${controls.field} ${work.select}`}
+              aria-label="Split"
+              value={split}
+              onChange={(event) => set("split", event.target.value)}
+            >
+              <option value="">All splits</option>
+              {splits.data?.map((name) => (
+                <option key={name} value={name}>
+                  {name}
+                </option>
+              ))}
+            </select>
+            {data &&
+              (["csv", "jsonl"] as const).map((format) => (
+                <Button
+                  key={format}
+                  {...action.button}
+                  onClick={() => void action.run(() => download(data, format, version))}
+                >
+                  Download {format.toUpperCase()}
+                </Button>
+              ))}
+            {writes && (
+              <>
+                <Button onClick={() => setDialog("import")}>Import</Button>
+                <Button onClick={() => setDialog("rename")}>Rename</Button>
+                <DeleteButton />
+              </>
+            )}
+          </>
+        }
+      >
         {() => (
           <Loaded query={examples} what="examples">
             {({ rows }) => (
@@ -111,18 +122,12 @@ export function Dataset({ id }: { id: string }) {
                   isFiltered={split !== "" || version !== ""}
                   onOpen={setEdited}
                 />
-                {examples.hasNextPage && (
-                  <div>
-                    <Button disabled={examples.isFetchingNextPage} onClick={() => void examples.fetchNextPage()}>
-                      Show more
-                    </Button>
-                  </div>
-                )}
+                <ShowMore query={examples} />
               </>
             )}
           </Loaded>
         )}
-      </Loaded>
+      </ItemPage>
       {edited && (
         <EditExample
           key={edited.id}
@@ -135,17 +140,59 @@ export function Dataset({ id }: { id: string }) {
       {dialog === "new" && <EditExample dataset={id} writes={writes} onClose={close} />}
       {dialog === "import" && <Import dataset={id} onClose={close} />}
       {dialog === "rename" && data && <Rename dataset={data} onClose={close} />}
-      {dialog === "delete" && data && (
-        <ConfirmDelete
-          title={`Delete ${data.name}?`}
-          text="Its examples and their versions are deleted. The traces of its experiments stay."
-          what="dataset"
-          needs="datasets.write"
-          list="/console/datasets"
-          onDelete={() => deleteDataset(id)}
-          onClose={close}
-        />
-      )}
-    </Page>
+    </>
+  );
+}
+
+/** Dialogs of a dataset: import a file into it, and change its name. */
+function Import({ dataset, onClose }: { dataset: string; onClose: () => void }) {
+  const [chosen, setChosen] = useState<ChosenFile>();
+  return (
+    <ModalForm
+      title="Import examples"
+      text="The examples of the file are added to the dataset, as one version."
+      submit="Import file"
+      needs="datasets.write"
+      disabled={!chosen || chosen.incomplete}
+      onSubmit={async () => {
+        if (chosen) await importFile(dataset, chosen.file, chosen.mapping);
+      }}
+      onClose={onClose}
+    >
+      <FileInput
+        label="File"
+        help="CSV with a header, or JSON Lines: up to 20 MiB and 10,000 rows."
+        onFile={setChosen}
+      />
+    </ModalForm>
+  );
+}
+
+function Rename({ dataset, onClose }: { dataset: Dataset; onClose: () => void }) {
+  const id = useId();
+  const [name, setName] = useState(dataset.name);
+  const [description, setDescription] = useState(dataset.description ?? "");
+  return (
+    <ModalForm
+      title="Rename dataset"
+      submit="Save"
+      needs="datasets.write"
+      disabled={name.trim() === ""}
+      onSubmit={() => changeDataset(dataset.id, { name: name.trim(), description: description.trim() })}
+      onClose={onClose}
+    >
+      <FieldInput
+        id={`${id}-name`}
+        field={{ name: "name", label: "Name", kind: "text" }}
+        text={name}
+        onText={setName}
+      />
+      <FieldInput
+        id={`${id}-description`}
+        field={{ name: "description", label: "Description", kind: "long" }}
+        text={description}
+        onText={setDescription}
+      />
+    </ModalForm>
   );
 }

@@ -1,14 +1,14 @@
 /** One example: its input, what is expected, its splits and its metadata. */
 import { useId, useState } from "react";
 import { Link } from "wouter";
-import { membersFrom } from "../../collect/expected.ts";
-import { useAction } from "../../ui/action.ts";
+import { membersFrom } from "../../traces/collect/queries.ts";
+import { useAction } from "../../api/me.ts";
 import { Button } from "../../ui/Button.tsx";
 import { FieldInput } from "../../ui/FieldInput.tsx";
 import type { FieldKind } from "../../ui/fields.ts";
-import { ModalForm } from "../../ui/ModalForm.tsx";
-import work from "../work.module.css";
+import { ModalForm } from "../../resources/ModalForm.tsx";
 import { deleteExamples, type Example, writeExample } from "./queries.ts";
+import { Trouble } from "../../resources/Trouble.tsx";
 
 const asText = (value: object | null | undefined) => (value ? JSON.stringify(value, null, 2) : "");
 
@@ -93,11 +93,7 @@ export function EditExample({
       {field("outputs", "Expected output", "json", "Leave it empty for none.")}
       {field("splits", "Splits", "text", "Names, separated by commas.")}
       {field("metadata", "Metadata", "json")}
-      {deleting.trouble !== "" && (
-        <p className={work.trouble} role="alert">
-          {deleting.trouble}
-        </p>
-      )}
+      <Trouble text={deleting.trouble} />
     </ModalForm>
   );
 }

@@ -1,16 +1,15 @@
 /** The examples of a dataset. Those that are selected are put into a split, or deleted. */
 import { useId, useState } from "react";
-import { Empty } from "../../page/states.tsx";
-import { type Column, Table } from "../../page/Table.tsx";
-import { Time } from "../../page/Time.tsx";
-import { Button } from "../../ui/Button.tsx";
-import { Confirm } from "../../ui/Confirm.tsx";
+import { Empty } from "../../resources/states.tsx";
+import { type Column, Table } from "../../ui/Table.tsx";
+import { Time } from "../../ui/Time.tsx";
+import { Button, LinkButton } from "../../ui/Button.tsx";
+import { Confirm } from "../../resources/Confirm.tsx";
 import { countText, quantityText } from "../../ui/format.ts";
 import { FieldInput } from "../../ui/FieldInput.tsx";
-import { LinkButton } from "../../ui/LinkButton.tsx";
-import { ModalForm } from "../../ui/ModalForm.tsx";
+import { ModalForm } from "../../resources/ModalForm.tsx";
 import css from "./datasets.module.css";
-import { briefly } from "./briefly.ts";
+import { briefly } from "../../traces/trace/messages.ts";
 import { changeSplit, deleteExamples, type Example } from "./queries.ts";
 
 export function Examples({

@@ -5,10 +5,10 @@ import { useMay } from "../../api/me.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import { FieldInput } from "../../ui/FieldInput.tsx";
-import { ModalForm } from "../../ui/ModalForm.tsx";
+import { ModalForm } from "../../resources/ModalForm.tsx";
 import { countText } from "../../ui/format.ts";
 import { exactTime } from "../../ui/time.ts";
-import work from "../work.module.css";
+import work from "../../resources/work.module.css";
 import { nameVersion, useDiff, useVersions } from "./queries.ts";
 
 /** Sets a parameter of the address; an empty one is left out. */

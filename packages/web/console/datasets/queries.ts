@@ -1,17 +1,18 @@
-/** What the views of datasets ask the server for, and what they change. */
+/** Reads and changes of the views of datasets. */
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { authFetch, call } from "../../api/http.ts";
-import { queryClient } from "../../api/queries.ts";
+import type { Resource } from "../../resources/ListPage.tsx";
+import type { Dataset } from "../../../../src/traces/review/datasets/wire.ts";
+import { defineQueries, pagesOf } from "../../resources/queries.ts";
 
-export interface Dataset {
-  id: string;
-  name: string;
-  description: string | null;
-  created_at: string;
-  modified_at: string;
-  example_count: number;
-  session_count: number;
-}
+export const RESOURCE: Resource = {
+  path: "/console/datasets",
+  name: "Datasets",
+  one: "dataset",
+  permission: "datasets.write",
+};
+
+export type { Dataset };
 
 type Members = Record<string, unknown>;
 
@@ -25,13 +26,17 @@ export interface Example {
   source_run_id: string | null;
 }
 
-export interface Version {
+interface Version {
   as_of: string;
   tags: string[];
 }
 
 const ALL = ["datasets"];
 const PAGE = 50;
+
+const { reload, useItem, remove } = defineQueries<Dataset>("datasets", "/api/v1/datasets");
+
+export { useItem as useDataset, remove as deleteDataset };
 
 export function useDatasets() {
   return useQuery({
@@ -40,26 +45,17 @@ export function useDatasets() {
   });
 }
 
-export function useDataset(id: string) {
-  return useQuery({
-    queryKey: [...ALL, "one", id],
-    queryFn: ({ signal }) => call<Dataset>("GET", `/api/v1/datasets/${id}`, undefined, signal),
-  });
-}
-
 /** The examples of a version and a split, the newest first. Empty texts: the latest version, all splits. */
 export function useExamples(dataset: string, version: string, split: string) {
   return useInfiniteQuery({
     queryKey: [...ALL, "examples", dataset, version, split],
-    initialPageParam: 0,
+    ...pagesOf<Example>(PAGE),
     queryFn: ({ pageParam, signal }) => {
       const query = new URLSearchParams({ dataset, limit: String(PAGE), offset: String(pageParam) });
       if (version !== "") query.set("as_of", version);
       if (split !== "") query.set("splits", split);
       return call<Example[]>("GET", `/api/v1/examples?${query}`, undefined, signal);
     },
-    getNextPageParam: (last, pages) => (last.length < PAGE ? undefined : pages.length * PAGE),
-    select: ({ pages }) => ({ rows: pages.flat() }),
     placeholderData: keepPreviousData,
   });
 }
@@ -92,8 +88,6 @@ export function useDiff(dataset: string, version: string) {
   });
 }
 
-const reload = () => queryClient.invalidateQueries({ queryKey: ALL });
-
 export async function createDataset(name: string, description: string): Promise<Dataset> {
   const given = { name, ...(description !== "" && { description }) };
   const made = await call<Dataset>("POST", "/api/v1/datasets", given);
@@ -106,14 +100,8 @@ export async function changeDataset(id: string, change: { name: string; descript
   await reload();
 }
 
-export async function deleteDataset(id: string): Promise<void> {
-  await call("DELETE", `/api/v1/datasets/${id}`);
-  queryClient.removeQueries({ queryKey: [...ALL, "one", id] });
-  await reload();
-}
-
-/** What is written of an example. */
-export interface Written {
+/** The members of an example that are written. */
+interface Written {
   inputs: Members;
   outputs: Members | null;
   metadata: Members;

@@ -2,15 +2,14 @@
 import { useSearchParams } from "wouter";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
-import { Back } from "../../page/Back.tsx";
-import { Page } from "../../page/Page.tsx";
-import { Empty, Loaded } from "../../page/states.tsx";
+import { Back, Page } from "../../resources/Page.tsx";
+import { Empty, Loaded } from "../../resources/states.tsx";
 import css from "./experiments.module.css";
 import { PAGE, useComparison } from "./queries.ts";
 import { Sides } from "./Sides.tsx";
 import { countText } from "../../ui/format.ts";
 
-export function Compare({ dataset }: { dataset: string }) {
+export function Compare({ id: dataset }: { id: string }) {
   const [params, setParams] = useSearchParams();
   const change = params.get("change") ?? "";
   const offset = Number(params.get("offset") ?? 0) || 0;

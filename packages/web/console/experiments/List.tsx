@@ -1,20 +1,18 @@
 /** The experiments by dataset. Two to five of one dataset can be compared; the oldest of them is the baseline. */
 import { useState } from "react";
-import { Link, useLocation } from "wouter";
+import { useLocation } from "wouter";
 import { useMay } from "../../api/me.ts";
 import { SERVER } from "../../api/server.ts";
 import { countText, durationText, scoreText } from "../../ui/format.ts";
-import { shareText } from "../share.ts";
+import { shareText } from "../../ui/shares.ts";
 import { Button } from "../../ui/Button.tsx";
-import controls from "../../ui/controls.module.css";
-import { Page } from "../../page/Page.tsx";
-import { Empty, Loaded } from "../../page/states.tsx";
-import { Time } from "../../page/Time.tsx";
-import { type Column, Table } from "../../page/Table.tsx";
-import work from "../work.module.css";
+import { NewLink } from "../../resources/ListPage.tsx";
+import { Page } from "../../resources/Page.tsx";
+import { Empty, Loaded } from "../../resources/states.tsx";
+import { Time } from "../../ui/Time.tsx";
+import { type Column, Table } from "../../ui/Table.tsx";
 import css from "./experiments.module.css";
-import { EXPERIMENT_NEEDS } from "../experiment-needs.ts";
-import { type Dataset, type Experiment, useExperiments } from "./queries.ts";
+import { EXPERIMENT_NEEDS, RESOURCE, type Dataset, type Experiment, useExperiments } from "./queries.ts";
 
 const MOST = 5;
 
@@ -34,17 +32,7 @@ export function List() {
     <Page
       title="Experiments"
       purpose="Results of your agent on a dataset, compared across changes."
-      actions={
-        EXPERIMENT_NEEDS.every(may) && (
-          <Link
-            href="/console/experiments/new"
-            className={`${controls.button} ${controls.filled} ${work.link}`}
-            data-filled
-          >
-            New experiment
-          </Link>
-        )
-      }
+      actions={EXPERIMENT_NEEDS.every(may) && <NewLink {...RESOURCE} />}
     >
       <Loaded query={experiments} what="experiments">
         {({ datasets, experiments: all }) =>
@@ -182,7 +170,7 @@ function buildColumns(chosen: string[], toggle: (id: string) => void): Column<Ex
       id: "latency",
       name: "Latency p50",
       width: 96,
-      fact: true,
+      detail: true,
       end: true,
       cell: ({ latency_p50 }) => typeof latency_p50 === "number" && durationText(latency_p50),
     },
@@ -190,7 +178,7 @@ function buildColumns(chosen: string[], toggle: (id: string) => void): Column<Ex
       id: "time",
       name: "Started",
       width: 88,
-      fact: true,
+      detail: true,
       end: true,
       cell: ({ start_time }) => <Time at={start_time} />,
     },

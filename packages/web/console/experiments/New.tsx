@@ -6,22 +6,20 @@ import {
   type Evaluator,
   exactMatch,
   createJudge,
+  type SendRequest,
 } from "../../../../src/agents/evaluation/evaluators.ts";
 import { type ExperimentProgress, runExperiment } from "../../../../src/agents/evaluation/experiment.ts";
-import type { SendRequest } from "../../../../src/agents/evaluation/evaluators.ts";
 import { authFetch } from "../../api/http.ts";
 import { queryClient, useAssistants } from "../../api/queries.ts";
 import type { Assistant } from "../../api/types.ts";
-import { Back } from "../../page/Back.tsx";
-import { Page } from "../../page/Page.tsx";
-import { Loaded } from "../../page/states.tsx";
-import { useAction } from "../../ui/action.ts";
-import { Form, Input, Select } from "../Form.tsx";
-import parts from "../parts.module.css";
-import work from "../work.module.css";
+import { NewPage } from "../../resources/NewPage.tsx";
+import { Loaded } from "../../resources/states.tsx";
+import { useAction } from "../../api/me.ts";
+import { Form, Input, Select } from "../../resources/Form.tsx";
+import parts from "../../resources/parts.module.css";
+import work from "../../resources/work.module.css";
 import css from "./experiments.module.css";
-import { EXPERIMENT_NEEDS } from "../experiment-needs.ts";
-import { type Dataset, type Experiment, useExperiments, useSplits } from "./queries.ts";
+import { EXPERIMENT_NEEDS, RESOURCE, type Dataset, type Experiment, useExperiments, useSplits } from "./queries.ts";
 
 const send: SendRequest = (method, path, body) =>
   authFetch(path, {
@@ -29,7 +27,7 @@ const send: SendRequest = (method, path, body) =>
     ...(body !== undefined && { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
   });
 
-/** Of the six connections of a browser some stay free for the page. */
+/** A browser has six connections to a server: some stay free for the page. */
 const CONCURRENCY = 4;
 
 /** `?dataset=<id>` chooses the dataset. */
@@ -37,11 +35,7 @@ export function New() {
   const experiments = useExperiments();
   const assistants = useAssistants();
   return (
-    <Page
-      title="New experiment"
-      purpose="Run an assistant on each example of a dataset."
-      back={<Back href="/console/experiments" name="Experiments" />}
-    >
+    <NewPage resource={RESOURCE} purpose="Run an assistant on each example of a dataset.">
       <Loaded query={experiments} what="datasets">
         {(data) => (
           <Loaded query={assistants} what="assistants">
@@ -49,7 +43,7 @@ export function New() {
           </Loaded>
         )}
       </Loaded>
-    </Page>
+    </NewPage>
   );
 }
 
@@ -114,7 +108,7 @@ function Start({
       ...(draft.split !== "" && { split: draft.split }),
     });
     await queryClient.invalidateQueries({ queryKey: ["experiments"] });
-    // What went wrong stays in view.
+    // Errors stay in view.
     if (unscored > 0 || refused > 0 || controller.signal.aborted) return;
     const before = draft.baseline === "newest" ? older[0]?.id : draft.baseline;
     const ids = [...(before ? [before] : []), experiment.id].map((id) => ["experiment", id]);

@@ -1,14 +1,14 @@
 /** Experiments side by side: their figures, and example by example what each gave. The first is the baseline. */
 import { Link } from "wouter";
 import { costText, countText, durationText, scoreText } from "../../ui/format.ts";
-import { briefly } from "../datasets/briefly.ts";
+import { briefly } from "../../traces/trace/messages.ts";
 import css from "./experiments.module.css";
 import type { ComparedRow, Comparison, Result } from "./queries.ts";
 
 export function Sides({ data: { experiments, rows } }: { data: Comparison }) {
   const base = experiments[0];
   return (
-    // What scrolls must be reachable by keyboard.
+    // A box that scrolls must be reachable by keyboard.
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
     <div className={css.scroller} role="region" aria-label="Examples side by side" tabIndex={0}>
       <table className={css.sides} aria-label="Comparison">

@@ -1,6 +1,15 @@
-/** What the views of experiments ask the server for. */
+/** Reads of the views of experiments. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { call } from "../../api/http.ts";
+import type { Permission } from "../../../../src/http/principal.ts";
+import type { Resource } from "../../resources/ListPage.tsx";
+
+export const RESOURCE: Resource = {
+  path: "/console/experiments",
+  name: "Experiments",
+  one: "experiment",
+  permission: "datasets.write",
+};
 
 export interface Dataset {
   id: string;
@@ -95,3 +104,11 @@ export function useSplits(dataset: string) {
     queryFn: ({ signal }) => call<string[]>("GET", `/api/v1/datasets/${dataset}/splits`, undefined, signal),
   });
 }
+
+/** Permissions that an experiment requires: it reads examples, makes a project, runs an assistant and scores. */
+export const EXPERIMENT_NEEDS = [
+  "datasets.read",
+  "traces.write",
+  "runs.create",
+  "traces.annotate",
+] as const satisfies Permission[];

@@ -1,10 +1,9 @@
 import { useState } from "react";
 import { useLocation } from "wouter";
-import { useAction } from "../../ui/action.ts";
+import { useAction } from "../../api/me.ts";
 import { Modal } from "../../ui/Modal.tsx";
-import { Form, Input, Select } from "../Form.tsx";
-import css from "../parts.module.css";
-import { Credentials, EMPTY, sent } from "./Credentials.tsx";
+import { Form, Input, Select } from "../../resources/Form.tsx";
+import css from "../../resources/parts.module.css";
 import { createDestination } from "./queries.ts";
 
 type Kind = "r2" | "aws" | "other";
@@ -93,5 +92,59 @@ export function CreateDestination({ onClose }: { onClose: () => void }) {
         {kind !== "r2" && <Credentials keys={keys} error={shown("keys")} onKeys={setKeys} />}
       </Form>
     </Modal>
+  );
+}
+
+interface Keys {
+  id: string;
+  secret: string;
+  token: string;
+}
+
+export const EMPTY: Keys = { id: "", secret: "", token: "" };
+
+/** Keys as the API takes them. */
+export const sent = ({ id, secret, token }: Keys) => ({
+  access_key_id: id.trim(),
+  secret_access_key: secret,
+  ...(token.trim() !== "" && { session_token: token.trim() }),
+});
+
+/** The keys of a bucket. They are encrypted by the server and never read back. */
+export function Credentials({
+  keys,
+  error,
+  onKeys,
+}: {
+  keys: Keys;
+  error: string | undefined;
+  onKeys: (keys: Keys) => void;
+}) {
+  return (
+    <>
+      <div className={css.pair}>
+        <Input
+          label="Access key ID"
+          value={keys.id}
+          error={error}
+          onChange={(event) => onKeys({ ...keys, id: event.target.value })}
+        />
+        <Input
+          label="Secret access key"
+          type="password"
+          autoComplete="new-password"
+          value={keys.secret}
+          help="Stored encrypted, and never shown."
+          onChange={(event) => onKeys({ ...keys, secret: event.target.value })}
+        />
+      </div>
+      <Input
+        label="Session token (optional)"
+        type="password"
+        autoComplete="new-password"
+        value={keys.token}
+        onChange={(event) => onKeys({ ...keys, token: event.target.value })}
+      />
+    </>
   );
 }

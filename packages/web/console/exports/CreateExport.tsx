@@ -1,10 +1,10 @@
 import { useState } from "react";
-import { useProjects } from "../../api/projects.ts";
-import { useAction } from "../../ui/action.ts";
+import { useProjects } from "../../api/queries.ts";
+import { useAction } from "../../api/me.ts";
 import { Modal } from "../../ui/Modal.tsx";
-import { Form, Input, Select } from "../Form.tsx";
-import css from "../parts.module.css";
-import { Loaded } from "../../page/states.tsx";
+import { Form, Input, Select } from "../../resources/Form.tsx";
+import css from "../../resources/parts.module.css";
+import { Loaded } from "../../resources/states.tsx";
 import { everyText } from "./days.ts";
 import { createJob } from "./queries.ts";
 import type { Destination } from "./types.ts";

@@ -1,16 +1,16 @@
 /** The days of an export, one cell for each project and day. Arrow keys go from cell to cell. */
-import { useState } from "react";
+import { useState, type KeyboardEvent } from "react";
 import { Button } from "../../ui/Button.tsx";
-import css from "../parts.module.css";
-import { State } from "../../page/State.tsx";
-import { type Column, Table } from "../../page/Table.tsx";
-import { Cells, move } from "./Cells.tsx";
-import { DayDetails } from "./DayDetails.tsx";
-import { groupRuns, isEmpty, runStatus } from "./days.ts";
-import { dayText } from "../when.ts";
+import css from "../../resources/parts.module.css";
+import { State } from "../../resources/State.tsx";
+import { type Column, Table } from "../../ui/Table.tsx";
+import { groupRuns, isEmpty, runStatus, type Group, runText } from "./days.ts";
+import { dayText, monthText } from "../../ui/days.ts";
 import own from "./exports.module.css";
 import { isOpen, type Job, type Run } from "./types.ts";
 import { bytesText, countText } from "../../ui/format.ts";
+import { Fields } from "../../resources/Fields.tsx";
+import { Time } from "../../ui/Time.tsx";
 
 export function Days({
   runs,
@@ -153,3 +153,122 @@ const buildColumns = (nameProject: (id: string) => string, single: boolean): Col
   },
   { id: "attempts", name: "Attempts", width: 80, end: true, cell: ({ retry_number }) => retry_number + 1 },
 ];
+
+/** The cells of one project, one for each day, by month. */
+function Cells({
+  group: { months },
+  name,
+  chosen,
+  open,
+  onChoose,
+}: {
+  group: Group;
+  name: string | undefined;
+  /** The cell that the tab key reaches. */
+  chosen: string | undefined;
+  open: string | undefined;
+  onChoose: (id: string) => void;
+}) {
+  return (
+    <div>
+      {name !== undefined && <h3 className={own.project}>{name}</h3>}
+      <div className={own.months}>
+        {months.map(({ month, runs }) => (
+          <div key={month} className={own.month}>
+            <span>{monthText(month)}</span>
+            <div>
+              {runs.map((run) => (
+                <button
+                  key={run.id}
+                  type="button"
+                  className={own.cell}
+                  data-cell
+                  data-status={run.status}
+                  data-retried={run.retry_number > 0 || undefined}
+                  data-empty={isEmpty(run) || undefined}
+                  aria-label={runText(run)}
+                  aria-pressed={run.id === open}
+                  title={runText(run)}
+                  tabIndex={run.id === chosen ? 0 : -1}
+                  onClick={() => onChoose(run.id)}
+                >
+                  {Number(run.start_time.slice(8, 10))}
+                </button>
+              ))}
+            </div>
+          </div>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+/** Moves the focus between the cells: left and right in their order, up and down to the nearest of the next line. */
+function move(event: KeyboardEvent<HTMLElement>): void {
+  const cells = [...event.currentTarget.querySelectorAll<HTMLElement>("[data-cell]")];
+  const at = cells.findIndex((cell) => cell === document.activeElement);
+  const from = cells[at];
+  if (!from) return;
+  const vertical = (ahead: HTMLElement[]) => {
+    const { left, top } = from.getBoundingClientRect();
+    const places = ahead.map((cell) => ({ cell, rect: cell.getBoundingClientRect() }));
+    const line = places.find(({ rect }) => rect.top !== top)?.rect.top;
+    const distance = (rect: DOMRect) => Math.abs(rect.left - left);
+    const nearest = places.filter(({ rect }) => rect.top === line);
+    return nearest.sort((a, b) => distance(a.rect) - distance(b.rect))[0]?.cell;
+  };
+  const targets: Record<string, () => HTMLElement | undefined> = {
+    ArrowRight: () => cells[at + 1],
+    ArrowLeft: () => cells[at - 1],
+    ArrowDown: () => vertical(cells.slice(at + 1)),
+    ArrowUp: () => vertical(cells.slice(0, at).toReversed()),
+    Home: () => cells[0],
+    End: () => cells.at(-1),
+  };
+  const target = targets[event.key]?.();
+  if (!target) return;
+  event.preventDefault();
+  target.focus();
+}
+
+/** One project and day of an export: what was written, and what went wrong. */
+function DayDetails({ run, name }: { run: Run; name: string }) {
+  const { start_time, errors, retry_number, metadata, finished_at, updated_at, late } = run;
+  const { prefix, result } = metadata;
+  const files = result?.exported_files ?? [];
+  return (
+    <section className={own.day} aria-label={`Day ${dayText(start_time)}`} aria-live="polite">
+      <h3>
+        {dayText(start_time)}, {name}
+      </h3>
+      <Fields
+        fields={{
+          Status: <State {...runStatus(run)} />,
+          Holds: late ? "runs that came or changed after an earlier export" : undefined,
+          Rows: result && countText(result.rows_written),
+          Size: result && bytesText(result.bytes_written),
+          Attempts: retry_number + 1,
+          Errors: errors && (
+            <ul className={css.failed}>
+              {Object.entries(errors).map(([attempt, reason]) => (
+                <li key={attempt}>
+                  attempt {Number(attempt.replace("retry_", "")) + 1}: {reason}
+                </li>
+              ))}
+            </ul>
+          ),
+          Folder: <span className={css.mono}>{prefix}</span>,
+          Files: files.length > 0 && (
+            <ul className={css.mono}>
+              {files.slice(0, 20).map((file) => (
+                <li key={file}>{file.split("/").at(-1)}</li>
+              ))}
+              {files.length > 20 && <li>and {files.length - 20} more</li>}
+            </ul>
+          ),
+          [finished_at === null ? "Changed" : "Ended"]: <Time at={finished_at ?? updated_at} exact />,
+        }}
+      />
+    </section>
+  );
+}

@@ -1,18 +1,18 @@
 /** One destination: where it is, whether it can be written to now, new credentials, and its end. */
 import { useState } from "react";
-import { useAction } from "../../ui/action.ts";
+import { useAction } from "../../api/me.ts";
 import { Button } from "../../ui/Button.tsx";
-import { Confirm } from "../../ui/Confirm.tsx";
+import { Confirm } from "../../resources/Confirm.tsx";
 import { Modal } from "../../ui/Modal.tsx";
 import { clockTime } from "../../ui/time.ts";
-import { Facts } from "../Facts.tsx";
-import { Form } from "../Form.tsx";
-import css from "../parts.module.css";
-import { State } from "../../page/State.tsx";
-import { Time } from "../../page/Time.tsx";
+import { Fields } from "../../resources/Fields.tsx";
+import { Form } from "../../resources/Form.tsx";
+import css from "../../resources/parts.module.css";
+import { State } from "../../resources/State.tsx";
+import { Time } from "../../ui/Time.tsx";
 import { storeText } from "./columns.tsx";
-import { Credentials, EMPTY, sent } from "./Credentials.tsx";
-import { formatPlace } from "./duckdb.ts";
+import { Credentials, EMPTY, sent } from "./CreateDestination.tsx";
+import { formatLocation } from "./duckdb.ts";
 import { changeCredentials, checkDestination, deleteDestination } from "./queries.ts";
 import type { Destination } from "./types.ts";
 
@@ -35,9 +35,9 @@ export function DestinationDetails({ destination, onClose }: { destination: Dest
   if (step === "credentials") return <NewCredentials destination={destination} onClose={() => setStep("facts")} />;
   return (
     <Modal title={display_name} onClose={onClose}>
-      <Facts
-        facts={{
-          Place: <span className={css.mono}>{formatPlace(destination)}</span>,
+      <Fields
+        fields={{
+          Place: <span className={css.mono}>{formatLocation(destination)}</span>,
           Store: storeText(destination),
           Region: destination.config.region,
           Credentials:

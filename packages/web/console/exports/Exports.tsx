@@ -1,5 +1,5 @@
 /** Exports of traces to a bucket. */
-import type { ViewProps } from "../../page/frame.ts";
+import type { ViewProps } from "../../app/view-props.ts";
 import { JobPage } from "./Job.tsx";
 import { List } from "./List.tsx";
 

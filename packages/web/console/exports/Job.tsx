@@ -1,23 +1,21 @@
 /** One export or schedule: how far it is, its days, and how to read it. */
 import { useState } from "react";
 import { Link } from "wouter";
-import { useProjects } from "../../api/projects.ts";
+import { useProjects } from "../../api/queries.ts";
 import { Button } from "../../ui/Button.tsx";
-import { Confirm } from "../../ui/Confirm.tsx";
-import { Back } from "../../page/Back.tsx";
-import { Facts } from "../Facts.tsx";
-import { Page } from "../../page/Page.tsx";
-import css from "../parts.module.css";
-import { Section } from "../Section.tsx";
-import { State } from "../../page/State.tsx";
-import { Command, Loaded } from "../../page/states.tsx";
-import { Time } from "../../page/Time.tsx";
+import { Confirm } from "../../resources/Confirm.tsx";
+import { Back, Page } from "../../resources/Page.tsx";
+import { Fields, Section } from "../../resources/Fields.tsx";
+import css from "../../resources/parts.module.css";
+import { State } from "../../resources/State.tsx";
+import { Command, Loaded } from "../../resources/states.tsx";
+import { Time } from "../../ui/Time.tsx";
 import { countText } from "../../ui/format.ts";
 import { projectName } from "./columns.tsx";
 import { Days } from "./Days.tsx";
 import { Totals } from "./Totals.tsx";
 import { everyText, jobStatus, windowText } from "./days.ts";
-import { buildDuckdb, formatPlace } from "./duckdb.ts";
+import { buildDuckdb, formatLocation } from "./duckdb.ts";
 import own from "./exports.module.css";
 import { cancelJob, useDestinations, useJob, useRuns } from "./queries.ts";
 import { type Destination, isOpen, type Job } from "./types.ts";
@@ -103,11 +101,11 @@ function Body({ job, nameProject }: { job: Job; nameProject: (projectId: string)
         </Loaded>
       </Section>
       <Section title="Settings">
-        <Facts
-          facts={{
+        <Fields
+          fields={{
             Status: schedule && <State {...jobStatus(job)} />,
             Destination: destination
-              ? `${destination.display_name}, ${formatPlace(destination)}`
+              ? `${destination.display_name}, ${formatLocation(destination)}`
               : destinations.data
                 ? "deleted"
                 : "",

@@ -1,19 +1,20 @@
 /** Exports, schedules and destinations of the workspace. */
 import { useLocation, useSearchParams } from "wouter";
-import { formatCurl } from "../../api/curl.ts";
-import { useProjects } from "../../api/projects.ts";
+import { formatCurl } from "../../api/server.ts";
+import { useProjects } from "../../api/queries.ts";
 import { Button } from "../../ui/Button.tsx";
-import { Missing } from "../Missing.tsx";
-import { Page } from "../../page/Page.tsx";
-import css from "../parts.module.css";
-import { Section } from "../Section.tsx";
-import { Command, Empty, Loaded } from "../../page/states.tsx";
-import { Table } from "../../page/Table.tsx";
+import { Missing } from "../../resources/Secret.tsx";
+import { Page } from "../../resources/Page.tsx";
+import css from "../../resources/parts.module.css";
+import { Section } from "../../resources/Fields.tsx";
+import { Command, Empty, Loaded } from "../../resources/states.tsx";
+import { Table } from "../../ui/Table.tsx";
 import { destinationColumns, jobColumns, projectName, scheduleColumns } from "./columns.tsx";
 import { CreateDestination } from "./CreateDestination.tsx";
 import { CreateExport } from "./CreateExport.tsx";
 import { DestinationDetails } from "./DestinationDetails.tsx";
 import { useDestinations, useJobs } from "./queries.ts";
+import { ShowMore } from "../../resources/ListPage.tsx";
 
 const PATH = "/console/exports";
 
@@ -78,13 +79,7 @@ export function List({ dialog }: { dialog: string | undefined }) {
                   />
                 </Section>
               )}
-              {jobs.hasNextPage && (
-                <div>
-                  <Button disabled={jobs.isFetchingNextPage} onClick={() => void jobs.fetchNextPage()}>
-                    Show more
-                  </Button>
-                </div>
-              )}
+              <ShowMore query={jobs} />
               {schedules.length > 0 && (
                 <Section title="Schedules">
                   <Table

@@ -1,7 +1,7 @@
 import { bytesText, countText, durationText, quantityText } from "../../ui/format.ts";
 import { clockTime } from "../../ui/time.ts";
-import css from "../parts.module.css";
-import { State } from "../../page/State.tsx";
+import css from "../../resources/parts.module.css";
+import { State } from "../../resources/State.tsx";
 import { Progress } from "./columns.tsx";
 import { measurePace, jobStatus } from "./days.ts";
 import own from "./exports.module.css";

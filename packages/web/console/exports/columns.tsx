@@ -1,12 +1,12 @@
 /** The columns of the lists of exports. */
 import { Link } from "wouter";
-import type { Project } from "../../api/projects.ts";
-import css from "../parts.module.css";
-import { State } from "../../page/State.tsx";
-import type { Column } from "../../page/Table.tsx";
-import { Time } from "../../page/Time.tsx";
+import type { Project } from "../../api/queries.ts";
+import css from "../../resources/parts.module.css";
+import { State } from "../../resources/State.tsx";
+import type { Column } from "../../ui/Table.tsx";
+import { Time } from "../../ui/Time.tsx";
 import { everyText, jobStatus, windowText } from "./days.ts";
-import { formatPlace } from "./duckdb.ts";
+import { formatLocation } from "./duckdb.ts";
 import own from "./exports.module.css";
 import type { Destination, Job } from "./types.ts";
 import { bytesText, countText } from "../../ui/format.ts";
@@ -15,7 +15,7 @@ const PATH = "/console/exports";
 
 type NameProject = (job: Pick<Job, "session_id">) => string;
 
-/** What a job exports: the name of its project, or its id where that is not among the latest. While they load: no name. */
+/** The source of a job: the name of its project, or its id where that is not among the latest. While they load: no name. */
 export const projectName =
   (projects: Project[] | undefined): NameProject =>
   ({ session_id }) =>
@@ -43,7 +43,7 @@ const created: Column<{ created_at: string }> = {
   name: "Created",
   width: 88,
   end: true,
-  fact: true,
+  detail: true,
   cell: ({ created_at }) => <Time at={created_at} />,
 };
 
@@ -71,7 +71,7 @@ export const jobColumns = (nameProject: NameProject): Column<Job>[] => [
     id: "progress",
     name: "Days done",
     width: 120,
-    fact: true,
+    detail: true,
     cell: (job, isPhone) => (isPhone ? progressText(job) && `${progressText(job)} days` : <Progress job={job} />),
   },
   { id: "window", name: "Dates", width: 200, cell: windowText },
@@ -87,7 +87,7 @@ export const jobColumns = (nameProject: NameProject): Column<Job>[] => [
     name: "Size",
     width: 80,
     end: true,
-    fact: true,
+    detail: true,
     cell: ({ progress }) => bytesText(progress.bytes_written),
   },
   created,
@@ -103,7 +103,7 @@ export const scheduleColumns = (nameProject: NameProject, placed: Map<string, st
     kept: true,
     cell: ({ interval_hours }) => everyText(interval_hours ?? 1),
   },
-  { id: "window", name: "Dates", width: 130, fact: true, cell: windowText },
+  { id: "window", name: "Dates", width: 130, detail: true, cell: windowText },
   {
     id: "destination",
     name: "Destination",
@@ -128,12 +128,12 @@ export const destinationColumns = (): Column<Destination>[] => [
     kept: true,
     grows: true,
     cell: (row) => (
-      <span className={css.mono} title={formatPlace(row)}>
-        {formatPlace(row)}
+      <span className={css.mono} title={formatLocation(row)}>
+        {formatLocation(row)}
       </span>
     ),
   },
-  { id: "endpoint", name: "Provider", width: 200, fact: true, cell: storeText },
+  { id: "endpoint", name: "Provider", width: 200, detail: true, cell: storeText },
   created,
 ];
 

@@ -1,9 +1,9 @@
 /** The days of an export as a grid: in which rows they stand, how each looks, and how fast the export is. */
 import { quantityText } from "../../ui/format.ts";
-import { dayText } from "../when.ts";
+import { dayText } from "../../ui/days.ts";
 import type { Job, Run, Status } from "./types.ts";
 
-/** What a status is called, and the look that the page has for it. */
+/** The label of a status, and its look. */
 const STATUSES: Record<Status, { state: string; word: string }> = {
   CREATED: { state: "idle", word: "waiting" },
   RUNNING: { state: "running", word: "running" },
@@ -80,7 +80,7 @@ const ENOUGH = 3;
 /** An export without a change for so long is said to stand still. */
 const STILL_MS = 120_000;
 
-export interface Pace {
+interface Pace {
   rowsPerSecond?: number | undefined;
   /** Seconds until the end at the present rate. */
   left?: number | undefined;

@@ -1,18 +1,21 @@
 /** SQL that reads an export in DuckDB. Credentials are placeholders: the server does not show them. */
 import type { Destination, Job } from "./types.ts";
 
-const FIGURES = ["run_type", "total_tokens", "total_cost"];
+const METRICS = ["run_type", "total_tokens", "total_cost"];
 
 /** Where a destination's objects are, for a reader of S3 addresses. */
-export function formatPlace({ destination_type, config: { bucket_name, prefix } }: Destination): string {
+export function formatLocation({ destination_type, config: { bucket_name, prefix } }: Destination): string {
   return `${destination_type}://${[bucket_name, ...(prefix === "" ? [] : [prefix])].join("/")}`;
 }
 
 /** A script for the DuckDB shell: the secret, then a query over the files. */
 export function buildDuckdb(job: Job, destination: Destination): string {
-  return [`INSTALL httpfs; LOAD httpfs;`, buildSecret(destination), "", buildQuery(job, formatPlace(destination))].join(
-    "\n",
-  );
+  return [
+    `INSTALL httpfs; LOAD httpfs;`,
+    buildSecret(destination),
+    "",
+    buildQuery(job, formatLocation(destination)),
+  ].join("\n");
 }
 
 /** Only the query. `place`: the address or the folder of the destination. */
@@ -24,7 +27,7 @@ export function buildQuery(
   if (interval_hours !== null && has(["id"])) return scheduleQuery(place);
   const files = quoted(`${place}/export_id=${interval_hours === null ? id : "*"}/**/*.parquet`);
   const from = `FROM read_parquet(${files}, hive_partitioning = true)`;
-  if (!has(FIGURES)) return `SELECT *\n${from}\nLIMIT 100;`;
+  if (!has(METRICS)) return `SELECT *\n${from}\nLIMIT 100;`;
   return [
     "SELECT run_type, count(*) AS runs, sum(total_tokens) AS tokens, sum(total_cost) AS cost",
     from,

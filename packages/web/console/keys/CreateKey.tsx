@@ -1,10 +1,9 @@
 import { useState } from "react";
-import { useMe } from "../../api/me.ts";
-import { useAction } from "../../ui/action.ts";
+import { useMe, useAction } from "../../api/me.ts";
 import { Modal } from "../../ui/Modal.tsx";
-import { Form, Input, Select } from "../Form.tsx";
-import css from "../parts.module.css";
-import { RoleSelect } from "../RoleSelect.tsx";
+import { Form, Input, Select } from "../../resources/Form.tsx";
+import css from "../../resources/parts.module.css";
+import { RoleSelect } from "../../resources/RoleSelect.tsx";
 import { expiryTime, parseNetworks, PERIODS } from "./expiry.ts";
 import { createKey, type NewKey, SCOPES } from "./queries.ts";
 

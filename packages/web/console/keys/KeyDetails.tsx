@@ -1,17 +1,17 @@
 /** One key: all that is known of it, a successor for it, and its end. */
 import { useState } from "react";
 import { currentSession } from "../../api/session.ts";
-import { useAction } from "../../ui/action.ts";
+import { useAction } from "../../api/me.ts";
 import { Button } from "../../ui/Button.tsx";
-import { Confirm } from "../../ui/Confirm.tsx";
+import { Confirm } from "../../resources/Confirm.tsx";
 import { Modal } from "../../ui/Modal.tsx";
 import { exactTime } from "../../ui/time.ts";
-import { Facts } from "../Facts.tsx";
-import { Form, Select } from "../Form.tsx";
-import css from "../parts.module.css";
-import { Time } from "../../page/Time.tsx";
+import { Fields } from "../../resources/Fields.tsx";
+import { Form, Select } from "../../resources/Form.tsx";
+import css from "../../resources/parts.module.css";
+import { Time } from "../../ui/Time.tsx";
 import { expiryText } from "./expiry.ts";
-import { RoleSelect } from "../RoleSelect.tsx";
+import { RoleSelect } from "../../resources/RoleSelect.tsx";
 import { changeKeyRole, deleteKey, type Key, type NewKey, rollKey, useApiKeys } from "./queries.ts";
 
 type Step = "facts" | "role" | "roll" | "delete";
@@ -60,8 +60,8 @@ export function KeyDetails({
   if (step === "roll") return <Roll apiKey={apiKey} onRolled={onRolled} onClose={() => setStep("facts")} />;
   return (
     <Modal title={name} onClose={onClose}>
-      <Facts
-        facts={{
+      <Fields
+        fields={{
           Key: <span className={css.mono}>{hint}…</span>,
           Scopes: scopes.join(", "),
           ...(apiKey.role !== null && { Role: apiKey.role }),

@@ -1,8 +1,8 @@
 /** API keys of the workspace. */
 import { useQuery } from "@tanstack/react-query";
 import { call } from "../../api/http.ts";
-import { type KeyTerms, postKey } from "../../api/keys.ts";
 import { queryClient } from "../../api/queries.ts";
+import type { Key, NewKey } from "../../../../src/access/auth/wire.ts";
 
 export const SCOPES = [
   { scope: "read", means: "reads threads, runs, traces, assistants and the Store" },
@@ -11,28 +11,7 @@ export const SCOPES = [
   { scope: "admin", means: "manages keys, OAuth access, webhook secrets; reads the audit log" },
 ] as const;
 
-export interface Key {
-  id: string;
-  name: string;
-  /** The first characters of the key. */
-  hint: string;
-  scopes: string[];
-  created_at: string;
-  expires_at: string | null;
-  last_used_at: string | null;
-  allowed_ips: string[] | null;
-  /** The key that replaced it. */
-  successor_id: string | null;
-  /** What of its scopes it may use. */
-  role: string | null;
-  /** Why an application's key ended. */
-  end_reason: "grant_revoked" | "grant_expired" | "grant_lapsed" | null;
-}
-
-export interface NewKey extends Key {
-  /** Shown once. */
-  key: string;
-}
+export type { Key, NewKey };
 
 const PATH = "/api/v1/api-keys";
 
@@ -64,4 +43,21 @@ export async function rollKey(id: string, seconds: number): Promise<NewKey> {
 export async function deleteKey(id: string, predecessors: boolean): Promise<void> {
   await call("DELETE", `${PATH}/${id}${predecessors ? "?predecessors=true" : ""}`);
   await again();
+}
+
+/** Creates API keys of the workspace. */
+interface KeyTerms {
+  name: string;
+  /** Left out: those of the role. */
+  scopes?: string[];
+  role: string | null;
+  expires_at: string | null;
+  allowed_ips: string[] | null;
+}
+
+/** The key itself is in this answer only. */
+export async function postKey<T extends { key: string }>(terms: KeyTerms): Promise<T> {
+  const created = await call<T>("POST", "/api/v1/api-keys", terms);
+  await queryClient.invalidateQueries({ queryKey: ["api-keys"] });
+  return created;
 }

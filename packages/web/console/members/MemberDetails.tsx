@@ -1,16 +1,15 @@
 /** One member: the role, the browsers in which the person is signed in, and the end. */
 import { useState } from "react";
-import { useMe } from "../../api/me.ts";
-import { Loaded } from "../../page/states.tsx";
-import { Time } from "../../page/Time.tsx";
-import { useAction } from "../../ui/action.ts";
+import { useMe, useAction } from "../../api/me.ts";
+import { Loaded } from "../../resources/states.tsx";
+import { Time } from "../../ui/Time.tsx";
 import { Button } from "../../ui/Button.tsx";
-import { Confirm } from "../../ui/Confirm.tsx";
+import { Confirm } from "../../resources/Confirm.tsx";
 import { Modal } from "../../ui/Modal.tsx";
-import { Facts } from "../Facts.tsx";
-import { Form } from "../Form.tsx";
-import css from "../parts.module.css";
-import { RoleSelect } from "../RoleSelect.tsx";
+import { Fields } from "../../resources/Fields.tsx";
+import { Form } from "../../resources/Form.tsx";
+import css from "../../resources/parts.module.css";
+import { RoleSelect } from "../../resources/RoleSelect.tsx";
 import {
   type BrowserSession,
   changeRole,
@@ -47,8 +46,8 @@ export function MemberDetails({ member, onClose }: { member: Member; onClose: ()
     );
   return (
     <Modal title={name} onClose={onClose}>
-      <Facts
-        facts={{
+      <Fields
+        fields={{
           Subject: <span className={css.mono}>{member.subject}</span>,
           Provider: member.issuer,
           "Last sign-in": member.signed_in_at === null ? "not yet" : <Time at={member.signed_in_at} exact />,

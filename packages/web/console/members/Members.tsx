@@ -1,20 +1,17 @@
 /** The people of the workspace, and who is invited. */
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
-import { useMe } from "../../api/me.ts";
+import { useMe, useAction } from "../../api/me.ts";
 import { resolveAddress } from "../../api/server.ts";
-import type { ViewProps } from "../../page/frame.ts";
-import { Page } from "../../page/Page.tsx";
-import { Empty, Loaded } from "../../page/states.tsx";
-import { type Column, Table } from "../../page/Table.tsx";
-import { Time } from "../../page/Time.tsx";
-import { useAction } from "../../ui/action.ts";
+import type { ViewProps } from "../../app/view-props.ts";
+import { Page } from "../../resources/Page.tsx";
+import { Empty, Loaded } from "../../resources/states.tsx";
+import { type Column, Table } from "../../ui/Table.tsx";
+import { Time } from "../../ui/Time.tsx";
 import { Button } from "../../ui/Button.tsx";
-import { Missing } from "../Missing.tsx";
-import css from "../parts.module.css";
-import { Secret } from "../Secret.tsx";
-import { Section } from "../Section.tsx";
-import { Invite } from "./Invite.tsx";
+import { Missing, Secret } from "../../resources/Secret.tsx";
+import css from "../../resources/parts.module.css";
+import { Section } from "../../resources/Fields.tsx";
 import { MemberDetails } from "./MemberDetails.tsx";
 import {
   type Invitation,
@@ -25,7 +22,11 @@ import {
   takeBack,
   useInvitations,
   useMembers,
+  invite,
 } from "./queries.ts";
+import { Modal } from "../../ui/Modal.tsx";
+import { Form, Input, Select } from "../../resources/Form.tsx";
+import { RoleSelect } from "../../resources/RoleSelect.tsx";
 
 const PATH = "/console/members";
 
@@ -170,5 +171,50 @@ function TakeBack({ invitation }: { invitation: Invitation }) {
     >
       Take back
     </Button>
+  );
+}
+
+const DAY = 86_400;
+const PERIODS = [
+  { days: 1, name: "In a day" },
+  { days: 7, name: "In a week" },
+  { days: 30, name: "In 30 days" },
+];
+
+export function Invite({ onMade, onClose }: { onMade: (made: NewInvitation) => void; onClose: () => void }) {
+  const action = useAction("members.manage");
+  const [role, setRole] = useState("viewer");
+  const [email, setEmail] = useState("");
+  const [days, setDays] = useState(7);
+  const submit = async () =>
+    onMade(await invite({ role, email: email.trim() === "" ? null : email.trim(), expires_in_seconds: days * DAY }));
+  return (
+    <Modal
+      title="Invite a person"
+      text="You get a link. Who opens it and signs in becomes a member, once."
+      onClose={onClose}
+    >
+      <Form action={action} submit="Create link" onSubmit={submit} onCancel={onClose}>
+        <RoleSelect value={role} onChange={setRole} />
+        <div className={css.pair}>
+          <Input
+            label="E-mail address (optional)"
+            type="email"
+            value={email}
+            maxLength={320}
+            placeholder="ann@example.com"
+            help="Only a person whose address the provider confirms may accept. Leave empty to allow any person with the link."
+            onChange={(event) => setEmail(event.target.value)}
+          />
+          <Select label="Expires" value={days} onChange={(event) => setDays(Number(event.target.value))}>
+            {PERIODS.map((one) => (
+              <option key={one.days} value={one.days}>
+                {one.name}
+              </option>
+            ))}
+          </Select>
+        </div>
+      </Form>
+    </Modal>
   );
 }

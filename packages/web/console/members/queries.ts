@@ -2,39 +2,14 @@
 import { useQuery } from "@tanstack/react-query";
 import { call } from "../../api/http.ts";
 import { queryClient } from "../../api/queries.ts";
+import type {
+  Invitation,
+  Member,
+  NewInvitation,
+  Session as BrowserSession,
+} from "../../../../src/access/members/wire.ts";
 
-export interface Member {
-  id: string;
-  issuer: string;
-  subject: string;
-  email: string | null;
-  role: string;
-  created_at: string;
-  signed_in_at: string | null;
-}
-
-export interface Invitation {
-  id: string;
-  role: string;
-  /** Who alone may accept it. */
-  email: string | null;
-  created_at: string;
-  expires_at: string;
-  accepted_at: string | null;
-}
-
-export interface NewInvitation extends Invitation {
-  /** Shown once. */
-  url: string;
-}
-
-export interface BrowserSession {
-  id: string;
-  last_used_at: string;
-  expires_at: string;
-  address: string | null;
-  user_agent: string | null;
-}
+export type { BrowserSession, Invitation, Member, NewInvitation };
 
 const MEMBERS = "/api/v1/members";
 const INVITATIONS = "/api/v1/invitations";
@@ -105,5 +80,5 @@ export const memberName = ({ email, subject }: Pick<Member, "email" | "subject">
 /** Whether an invitation may be accepted, was accepted, or is over. */
 export function invitationState({ accepted_at, expires_at }: Invitation, now: number): "open" | "accepted" | "expired" {
   if (accepted_at !== null) return "accepted";
-  return Date.parse(expires_at) <= now ? "expired" : "open";
+  return expires_at !== null && Date.parse(expires_at) <= now ? "expired" : "open";
 }

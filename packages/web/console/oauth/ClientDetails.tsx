@@ -1,16 +1,16 @@
 /** One application: where it returns to, and each grant that a person gave it. */
 import { useState } from "react";
 import { Button } from "../../ui/Button.tsx";
-import { Confirm } from "../../ui/Confirm.tsx";
+import { Confirm } from "../../resources/Confirm.tsx";
 import { Modal } from "../../ui/Modal.tsx";
-import { Facts } from "../Facts.tsx";
+import { Fields } from "../../resources/Fields.tsx";
 import { useApiKeys } from "../keys/queries.ts";
-import css from "../parts.module.css";
-import { Loaded } from "../../page/states.tsx";
-import { Time } from "../../page/Time.tsx";
+import css from "../../resources/parts.module.css";
+import { Loaded } from "../../resources/states.tsx";
+import { Time } from "../../ui/Time.tsx";
 import own from "./oauth.module.css";
 import { type Client, type Grant, removeClient, revokeGrant, useGrants } from "./queries.ts";
-import { clientName } from "./words.ts";
+import { clientName } from "./labels.ts";
 
 export function ClientDetails({ client, onClose }: { client: Client; onClose: () => void }) {
   const [ending, setEnding] = useState<Grant | "all">();
@@ -30,8 +30,8 @@ export function ClientDetails({ client, onClose }: { client: Client; onClose: ()
     );
   return (
     <Modal title={name} onClose={onClose}>
-      <Facts
-        facts={{
+      <Fields
+        fields={{
           "Client ID": <span className={css.mono}>{client.client_id}</span>,
           Website: client.client_uri,
           "Registered by":

@@ -1,14 +1,14 @@
 /** Applications that people let in, by OAuth. */
 import { Link, useLocation, useSearchParams } from "wouter";
 import { SERVER } from "../../api/server.ts";
-import { Missing } from "../Missing.tsx";
-import { Page } from "../../page/Page.tsx";
-import { Command, Empty, Loaded } from "../../page/states.tsx";
-import { type Column, Table } from "../../page/Table.tsx";
-import { Time } from "../../page/Time.tsx";
+import { Missing } from "../../resources/Secret.tsx";
+import { Page } from "../../resources/Page.tsx";
+import { Command, Empty, Loaded } from "../../resources/states.tsx";
+import { type Column, Table } from "../../ui/Table.tsx";
+import { Time } from "../../ui/Time.tsx";
 import { ClientDetails } from "./ClientDetails.tsx";
 import { type Client, useClients } from "./queries.ts";
-import { clientName, returnsTo } from "./words.ts";
+import { clientName, returnsTo } from "./labels.ts";
 import { countText } from "../../ui/format.ts";
 
 const PATH = "/console/oauth";

@@ -2,29 +2,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { call } from "../../api/http.ts";
 import { queryClient } from "../../api/queries.ts";
+import type { Grant, OAuthClient } from "../../../../src/access/oauth/wire.ts";
 
-export interface Client {
-  client_id: string;
-  client_name: string | null;
-  client_uri: string | null;
-  redirect_uris: string[];
-  registered_by: "document" | "registration";
-  created_at: string;
-  grants: number;
-  scopes: string[];
-  last_granted_at: string;
-}
-
-export interface Grant {
-  id: string;
-  client_id: string;
-  scopes: string[];
-  /** The path under which its tokens work. Null: the whole API. */
-  resource: string | null;
-  /** The id of an API key, or `openid:<subject>`. */
-  granted_by: string;
-  created_at: string;
-}
+export type { Grant, OAuthClient as Client };
 
 const CLIENTS = "/api/v1/oauth-clients";
 const GRANTS = "/api/v1/grants";
@@ -35,7 +15,7 @@ const MOST = 1_000;
 export function useClients() {
   return useQuery({
     queryKey: ["oauth", "clients"],
-    queryFn: ({ signal }) => call<Client[]>("GET", `${CLIENTS}?limit=${MOST}`, undefined, signal),
+    queryFn: ({ signal }) => call<OAuthClient[]>("GET", `${CLIENTS}?limit=${MOST}`, undefined, signal),
   });
 }
 

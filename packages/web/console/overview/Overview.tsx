@@ -1,24 +1,23 @@
 /** Current activity, failures, costs, and exports. */
 import { useState } from "react";
 import { Link } from "wouter";
-import { useProjects } from "../../api/projects.ts";
-import { StartSteps, useIsEmpty } from "../../chat/StartSteps.tsx";
+import { useProjects } from "../../api/queries.ts";
+import { StartSteps, useIsEmpty } from "../../chat/welcome/StartSteps.tsx";
 import { Button } from "../../ui/Button.tsx";
 import { axisText, costText, countText, durationText } from "../../ui/format.ts";
-import { changeText, shareText, shortCount } from "../share.ts";
+import { changeText, shareText, shortCount } from "../../ui/shares.ts";
 import { timeZone } from "../../ui/intl.ts";
 import { soonTime } from "../../ui/time.ts";
-import { Page } from "../../page/Page.tsx";
-import { LONGEST, type Range, useRange } from "../../page/range.ts";
-import { RangePicker } from "../../page/RangePicker.tsx";
-import { Empty, Loaded, Loading } from "../../page/states.tsx";
-import { type Column, Table } from "../../page/Table.tsx";
+import { Page } from "../../resources/Page.tsx";
+import { LONGEST, type Range } from "../../resources/range.ts";
+import { useRange, RangePicker } from "../../resources/RangePicker.tsx";
+import { Empty, Loaded, Loading } from "../../resources/states.tsx";
+import { type Column, Table } from "../../ui/Table.tsx";
 import { Exports, Failed, Running, Waiting } from "./Lists.tsx";
 import controls from "../../ui/controls.module.css";
 import css from "./overview.module.css";
-import { Plot } from "./Plot.tsx";
-import type { Line } from "./plot-options.ts";
-import { type Bucket, type Figures, type Series, useLive, usePrevious, useSeries } from "./queries.ts";
+import { Plot, type Line } from "./Plot.tsx";
+import { type Bucket, type RunMetrics, type Series, useLive, usePrevious, useSeries } from "./queries.ts";
 
 export default function Overview() {
   const [range, choose] = useRange();
@@ -182,8 +181,8 @@ const usable = (before: Series | undefined) => (before && before.total.run_count
 const moveBuckets = (before: Bucket[], times: number[]): (Bucket | undefined)[] =>
   times.map((_, i) => before[before.length - times.length + i]);
 
-function Totals({ total, before }: { total: Figures; before: Figures | undefined }) {
-  const facts: { name: string; value: string; more?: string; of: (figures: Figures) => number | null }[] = [
+function Totals({ total, before }: { total: RunMetrics; before: RunMetrics | undefined }) {
+  const facts: { name: string; value: string; more?: string; of: (metrics: RunMetrics) => number | null }[] = [
     {
       name: "Runs",
       value: countText(total.run_count),

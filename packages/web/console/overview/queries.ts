@@ -1,15 +1,15 @@
-/** What the overview asks the server for. */
+/** Reads of the overview. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef } from "react";
 import { call } from "../../api/http.ts";
-import { readAgain, useActivity } from "../../api/live.ts";
+import { readAgain, useActivity } from "../../api/activity.ts";
 import type { ThreadRow } from "../../api/types.ts";
-import { waits } from "../../chat/row.ts";
-import { useProjects } from "../../api/projects.ts";
-import type { TraceRow } from "../../trace/types.ts";
-import type { Range } from "../../page/range.ts";
+import { waits } from "../../chat/thread-row.ts";
+import { useProjects } from "../../api/queries.ts";
+import type { TraceRow } from "../../traces/types.ts";
+import type { Range } from "../../resources/range.ts";
 
-export interface Figures {
+export interface RunMetrics {
   run_count: number;
   error_count: number;
   pending_count: number;
@@ -19,13 +19,13 @@ export interface Figures {
   latency_p99: number | null;
 }
 
-export interface Bucket extends Figures {
+export interface Bucket extends RunMetrics {
   start_time: string;
 }
 
 export interface Series {
   complete: boolean;
-  total: Figures;
+  total: RunMetrics;
   buckets: Bucket[];
 }
 
@@ -78,7 +78,7 @@ const PAGE = 100;
 /** The most threads of a status that are read: most interrupted ones may have been stopped. */
 const MOST = 1_000;
 
-export interface Some<T> {
+interface Some<T> {
   rows: T[];
   /** How many were found, with those that are not among the rows. */
   count: number;
@@ -114,7 +114,7 @@ export const useRunning = () => useThreadsByStatus("busy", () => true);
 type FailedTrace = Pick<TraceRow, "trace_id" | "name" | "start_time" | "error">;
 
 /** Failures with the same name and the same first line of the error. */
-export interface Failure {
+interface Failure {
   latest: FailedTrace;
   message: string;
   count: number;
@@ -180,7 +180,7 @@ export function useExports() {
 }
 
 /** Milliseconds between two readings of the figures, which cost more than the lists. */
-const FIGURES = 10_000;
+const METRICS = 10_000;
 
 /** Reads the lists again when threads change, and the figures at most every ten seconds, the last change included. */
 export function useLive(): void {
@@ -203,7 +203,7 @@ export function useLive(): void {
           void readAgain(["overview", "series"]);
           void readAgain(["overview", "failed"]);
         },
-        Math.max(0, last.current + FIGURES - Date.now()),
+        Math.max(0, last.current + METRICS - Date.now()),
       );
     }, []),
   );

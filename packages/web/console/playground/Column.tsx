@@ -1,9 +1,8 @@
 /** One column: who answers, with which settings, and the answer. */
 import { Play as Start, Square, X } from "lucide-react";
 import type { Assistant } from "../../api/types.ts";
-import { Button } from "../../ui/Button.tsx";
-import { IconButton } from "../../ui/IconButton.tsx";
-import { Answer } from "./Answer.tsx";
+import { Button, IconButton } from "../../ui/Button.tsx";
+import { Answer } from "./Completion.tsx";
 import { ModelFields } from "./ModelFields.tsx";
 import { type Column, newId } from "./play.ts";
 import css from "./playground.module.css";

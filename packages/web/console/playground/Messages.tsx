@@ -2,7 +2,7 @@
 import type { TemplateFormat } from "../../../../src/agents/prompts/template.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
-import work from "../work.module.css";
+import work from "../../resources/work.module.css";
 import { OneMessage } from "./OneMessage.tsx";
 import { type Edited, newId, type Play } from "./play.ts";
 import css from "./playground.module.css";

@@ -2,7 +2,7 @@
 import { useId } from "react";
 import type { Assistant } from "../../api/types.ts";
 import controls from "../../ui/controls.module.css";
-import work from "../work.module.css";
+import work from "../../resources/work.module.css";
 import { type Column, type Provider, PROVIDERS } from "./play.ts";
 import css from "./playground.module.css";
 import type { KnownModel } from "./queries.ts";

@@ -1,15 +1,15 @@
 /** One message: its role, text and images, and what tools it calls or answers. */
 import { ArrowUp, ImagePlus, X } from "lucide-react";
 import { type ChangeEvent, useId, useRef, useState } from "react";
-import type { TemplatePart, TemplateMessage } from "../../../../src/agents/prompts/template.ts";
-import { readFiles } from "../../chat/attach.ts";
+import type { TemplatePart, TemplateMessage, ToolCall } from "../../../../src/agents/prompts/template.ts";
+import { readFiles } from "../../chat/composer/attach.ts";
 import controls from "../../ui/controls.module.css";
-import { IconButton } from "../../ui/IconButton.tsx";
-import { ROLES } from "../../ui/roles.ts";
-import work from "../work.module.css";
+import { IconButton } from "../../ui/Button.tsx";
+import { ROLES } from "../../traces/trace/messages.ts";
+import work from "../../resources/work.module.css";
 import type { Edited } from "./play.ts";
 import css from "./playground.module.css";
-import { ToolCalls } from "./ToolCalls.tsx";
+import { Trouble } from "../../resources/Trouble.tsx";
 
 const CHOICES = Object.entries({ ...ROLES, placeholder: "Placeholder" });
 
@@ -116,11 +116,7 @@ export function OneMessage({ message, number, isFirst, onChange, onRemove, onUp 
           ))}
         </ul>
       )}
-      {trouble !== "" && (
-        <p className={work.trouble} role="alert">
-          {trouble}
-        </p>
-      )}
+      <Trouble text={trouble} />
       {role === "ai" && (message.tool_calls?.length ?? 0) > 0 && (
         <ToolCalls
           number={number}
@@ -143,5 +139,62 @@ export function OneMessage({ message, number, isFirst, onChange, onRemove, onUp 
         </div>
       )}
     </div>
+  );
+}
+
+/** The tool calls of an answer, as JSON. What is no list of calls is not kept. */
+function ToolCalls({
+  number,
+  calls,
+  onChange,
+}: {
+  number: number;
+  calls: ToolCall[];
+  onChange: (calls: ToolCall[]) => void;
+}) {
+  const id = useId();
+  const [text, setText] = useState(() => JSON.stringify(calls, null, 2));
+  const isFaulty = read(text) === undefined;
+  return (
+    <div className={controls.row}>
+      <label htmlFor={id} className={controls.label}>
+        Tool calls of message {number}
+      </label>
+      <textarea
+        id={id}
+        className={`${controls.field} ${controls.json}`}
+        rows={Math.min(12, text.split("\n").length)}
+        spellCheck={false}
+        value={text}
+        aria-invalid={isFaulty}
+        aria-describedby={isFaulty ? `${id}-note` : undefined}
+        onChange={(event) => {
+          setText(event.target.value);
+          const next = read(event.target.value);
+          if (next) onChange(next);
+        }}
+      />
+      {isFaulty && (
+        <p id={`${id}-note`} className={controls.error}>
+          {'It must be a list of {"id", "name", "args"}. The last such list is sent.'}
+        </p>
+      )}
+    </div>
+  );
+}
+
+function read(text: string): ToolCall[] | undefined {
+  try {
+    const list = JSON.parse(text) as unknown;
+    return Array.isArray(list) && list.every(isCall) ? list : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isCall(value: unknown): value is ToolCall {
+  const call = value as Partial<ToolCall> | null;
+  return (
+    typeof call?.id === "string" && typeof call.name === "string" && typeof call.args === "object" && call.args !== null
   );
 }

@@ -1,22 +1,33 @@
 /** The playground: the same messages for several models or assistants, side by side. */
-import { lazy, Suspense, useEffect, useState } from "react";
-import { Link } from "wouter";
+import { lazy, Suspense, useEffect, useState, useRef, useId } from "react";
+import { Link, useSearchParams } from "wouter";
 import { useMe, useRefusal } from "../../api/me.ts";
 import { useAssistants } from "../../api/queries.ts";
-import { Page } from "../../page/Page.tsx";
-import { Loaded } from "../../page/states.tsx";
+import { Page } from "../../resources/Page.tsx";
+import { Loaded } from "../../resources/states.tsx";
 import { Button } from "../../ui/Button.tsx";
 import { bindShortcuts } from "../../ui/keys.ts";
-import work from "../work.module.css";
+import work from "../../resources/work.module.css";
 import { ColumnView } from "./Column.tsx";
 import { Messages } from "./Messages.tsx";
-import { type Column, keyFor, MOST_COLUMNS, newColumn, type Play as Held } from "./play.ts";
+import {
+  type Column,
+  keyFor,
+  MOST_COLUMNS,
+  newColumn,
+  type Play as Held,
+  type Play as PlayState,
+  type Play as ToolsPlay,
+} from "./play.ts";
 import css from "./playground.module.css";
-import { type KnownModel, useModels } from "./queries.ts";
-import { Tools } from "./Tools.tsx";
+import { type KnownModel, useModels, pull } from "./queries.ts";
 import { type Playing, usePlay } from "./usePlay.ts";
-import { useOpenPrompt } from "./useOpenPrompt.ts";
 import { Variables } from "./Variables.tsx";
+import { readPrompt } from "../../../../src/agents/prompts/chat-manifest.ts";
+import { playFromPrompt } from "./sources.ts";
+import { Trouble } from "../../resources/Trouble.tsx";
+import controls from "../../ui/controls.module.css";
+import { parseTools } from "./request.ts";
 
 const Save = lazy(async () => ({ default: (await import("./Save.tsx")).Save }));
 
@@ -170,14 +181,88 @@ function Notices({
           Other messages were here before. <Button onClick={restore}>Restore them</Button>
         </p>
       )}
-      {trouble !== "" && (
-        <p className={work.trouble} role="alert">
-          {trouble}
-        </p>
-      )}
+      <Trouble text={trouble} />
       <p className={work.none} role="status">
         {saved && `Saved as commit ${saved.hash.slice(0, 8)} of ${saved.name}.`}
       </p>
     </div>
   );
+}
+
+// Opens the commit of a prompt that the address names: `?prompt=<name>&commit=<hash or tag>`.
+
+/** Why the commit was not opened; empty where nothing failed. */
+export function useOpenPrompt(open: (play: PlayState) => void): string {
+  const [search, setSearch] = useSearchParams();
+  const [trouble, setTrouble] = useState("");
+  const name = search.get("prompt");
+  const word = search.get("commit") ?? "latest";
+  const latest = useRef(open);
+  useEffect(() => {
+    latest.current = open;
+  });
+  useEffect(() => {
+    if (name === null) return undefined;
+    const leave = new AbortController();
+    void pull(name, word, leave.signal)
+      .then(({ commit_hash: hash, manifest }) => {
+        const prompt = readPrompt(manifest);
+        if (!prompt) throw new Error(`${name} is no prompt with messages. It is not opened.`);
+        latest.current(playFromPrompt(prompt, { name, hash }));
+        // A reload keeps what was edited, and does not open the commit again.
+        setSearch({}, { replace: true });
+      })
+      .catch((error: unknown) => {
+        if (!leave.signal.aborted) setTrouble(error instanceof Error ? error.message : "The prompt did not load.");
+      });
+    return () => leave.abort();
+  }, [name, word, setSearch]);
+  return trouble;
+}
+
+/** The tools that are described to all models. */
+export function Tools({
+  play,
+  onChange,
+}: {
+  play: ToolsPlay;
+  onChange: (next: (play: ToolsPlay) => ToolsPlay) => void;
+}) {
+  const id = useId();
+  const { count, fault } = read(play);
+  return (
+    <details className={work.section} open={play.tools !== ""}>
+      <summary>{count === 0 ? "Tools" : `Tools (${count})`}</summary>
+      <div className={controls.row}>
+        <label htmlFor={id} className={controls.label}>
+          Tools as JSON
+        </label>
+        <textarea
+          id={id}
+          className={`${controls.field} ${controls.json}`}
+          rows={Math.min(12, play.tools.split("\n").length + 1)}
+          spellCheck={false}
+          value={play.tools}
+          placeholder='[{"type": "function", "function": {"name": "…", "parameters": {}}}]'
+          aria-invalid={fault !== undefined}
+          aria-describedby={`${id}-note`}
+          onChange={(event) => {
+            const tools = event.target.value;
+            onChange((held) => ({ ...held, tools }));
+          }}
+        />
+        <p id={`${id}-note`} className={fault === undefined ? controls.help : controls.error}>
+          {fault ?? "Described to the models. Assistants have their own."}
+        </p>
+      </div>
+    </details>
+  );
+}
+
+function read(play: ToolsPlay): { count: number; fault?: string } {
+  try {
+    return { count: parseTools(play).length };
+  } catch (error) {
+    return { count: 0, fault: error instanceof Error ? error.message : "The tools cannot be read." };
+  }
 }

@@ -2,11 +2,11 @@
 import { useId, useMemo, useState } from "react";
 import { readPrompt, writePrompt } from "../../../../src/agents/prompts/chat-manifest.ts";
 import controls from "../../ui/controls.module.css";
-import { ModalForm } from "../../ui/ModalForm.tsx";
-import { Changes } from "../changes/Changes.tsx";
+import { ModalForm } from "../../resources/ModalForm.tsx";
+import { Changes } from "../../resources/changes/Changes.tsx";
 import { usePrompts } from "../prompts/queries.ts";
-import work from "../work.module.css";
-import { toPrompt } from "./from-prompt.ts";
+import work from "../../resources/work.module.css";
+import { toPrompt } from "./sources.ts";
 import type { Play } from "./play.ts";
 import { commit, useLatest } from "./queries.ts";
 
@@ -136,5 +136,5 @@ export function Save({ play, onSaved, onClose }: Props) {
   );
 }
 
-/** Messages, tools and model in the place of LangChain's serialized form. */
+/** Messages, tools and model instead of LangChain's serialized form. */
 const showManifest = (manifest: Record<string, unknown>): object => readPrompt(manifest) ?? manifest;

@@ -2,8 +2,9 @@
 import { useId } from "react";
 import { type TemplateVariable, variablesIn } from "../../../../src/agents/prompts/template.ts";
 import controls from "../../ui/controls.module.css";
-import work from "../work.module.css";
+import work from "../../resources/work.module.css";
 import type { Play } from "./play.ts";
+import { Trouble } from "../../resources/Trouble.tsx";
 
 interface Props {
   play: Play;
@@ -18,11 +19,7 @@ export function Variables({ play, onChange }: Props) {
   return (
     <section className={work.section} aria-label="Variables">
       <h2>Variables</h2>
-      {fault !== undefined && (
-        <p className={work.trouble} role="alert">
-          {fault}
-        </p>
-      )}
+      <Trouble text={fault} />
       {names.length === 0 && fault === undefined && (
         <p className={work.none}>
           {play.format === "none" ? "Plain text has no variables." : "The messages have no variables."}

@@ -1,4 +1,4 @@
-/** What the playground holds: messages, variables and tools that all columns share, and the columns. */
+/** The state of the playground: messages, variables and tools that all columns share, and the columns. */
 import type { TemplateFormat, TemplateMessage } from "../../../../src/agents/prompts/template.ts";
 import { keepInTab } from "../../ui/storage.ts";
 import type { Result } from "./result.ts";
@@ -70,7 +70,7 @@ export const isFresh = ({ messages, tools }: Play): boolean =>
 export const keyFor = ({ id, workspace }: { id: string; workspace: { id: string } }): string =>
   `weir.playground.${workspace.id}.${id}`;
 
-/** What the tab kept. A run that was under way no longer has a reader. */
+/** The playground as the tab kept it. A run that was under way no longer has a reader. */
 export function keptPlay(key: string): Play | undefined {
   try {
     const text = sessionStorage.getItem(key);

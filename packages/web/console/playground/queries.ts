@@ -1,4 +1,4 @@
-/** What the playground asks the server for, and the commits that it makes. */
+/** Reads of the playground, and the commits that it makes. */
 import { useQuery } from "@tanstack/react-query";
 import { ApiError, call } from "../../api/http.ts";
 import { queryClient } from "../../api/queries.ts";
@@ -19,7 +19,7 @@ export function useModels() {
   });
 }
 
-export interface Pulled {
+interface Pulled {
   commit_hash: string;
   manifest: Record<string, unknown>;
 }
@@ -44,7 +44,7 @@ export function useLatest(name: string | undefined) {
   });
 }
 
-export interface NewCommit {
+interface NewCommit {
   name: string;
   isNew: boolean;
   manifest: object;

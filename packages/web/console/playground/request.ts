@@ -15,7 +15,7 @@ export const FIELDS: [name: string, label: string, placeholder: string][] = [
 ];
 
 /** The values of the variables that the messages use. @throws Error */
-export function readVariables({ messages, format, variables }: Play): TemplateVariables {
+function readVariables({ messages, format, variables }: Play): TemplateVariables {
   const named = variablesIn(messages, format);
   return Object.fromEntries(
     named.map(({ name, data }) => {

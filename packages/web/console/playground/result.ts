@@ -10,7 +10,7 @@ export interface Result {
   cost?: number | undefined;
   seconds?: number;
   firstSeconds?: number | undefined;
-  /** Of its trace. */
+  /** The id of its trace. */
   run?: string;
   trouble?: string;
 }
@@ -23,14 +23,14 @@ interface Delta {
   tool_calls?: { index: number; id?: string; name?: string; args?: string }[];
 }
 
-interface Figures {
+interface CompletionMetrics {
   usage: { input_tokens: number; output_tokens: number } | null;
   cost: number | null;
   seconds: number;
   first_token_seconds?: number | undefined;
 }
 
-interface End extends Figures {
+interface End extends CompletionMetrics {
   message: { tool_calls: { id: string; name: string; args: object }[] };
 }
 
@@ -44,7 +44,7 @@ export function afterEvent(result: Result, event: string, data: unknown): Result
     return { ...result, ...inWords(figures), calls, state: "done" };
   }
   if (event !== "error") return result;
-  const { message, ...figures } = data as Figures & { message: string };
+  const { message, ...figures } = data as CompletionMetrics & { message: string };
   return { ...result, ...inWords(figures), state: "failed", trouble: message };
 }
 
@@ -57,7 +57,7 @@ function afterDelta(result: Result, { content = "", reasoning = "", tool_calls =
   return { ...result, text: result.text + content, reasoning: result.reasoning + reasoning, calls };
 }
 
-function inWords({ usage, cost, seconds, first_token_seconds: firstSeconds }: Figures): Partial<Result> {
+function inWords({ usage, cost, seconds, first_token_seconds: firstSeconds }: CompletionMetrics): Partial<Result> {
   return {
     seconds,
     firstSeconds,

@@ -2,7 +2,7 @@
 import { authFetch, call } from "../../api/http.ts";
 import { readFrames } from "../../api/frames.ts";
 import { readRole } from "../../../../src/agents/prompts/template.ts";
-import { readText } from "../../chat/messages.ts";
+import { readText } from "../../chat/turn/messages.ts";
 import { afterEvent, type Result, START } from "./result.ts";
 
 type OnResult = (result: Result) => void;
@@ -44,7 +44,7 @@ export function runModel(body: () => object, signal: AbortSignal, onResult: OnRe
   });
 }
 
-interface Said {
+interface StateMessage {
   id?: string;
   type: string;
   content: unknown;
@@ -76,7 +76,7 @@ export function runAssistant(
       const value = JSON.parse(data) as unknown;
       if (event === "metadata") result = { ...result, run: (value as { run_id: string }).run_id };
       if (event === "messages") {
-        const [chunk] = value as [Said];
+        const [chunk] = value as [StateMessage];
         if (readRole(chunk.type) !== "ai") continue;
         const text = readText({ content: chunk.content });
         if (text !== "") result = { ...result, firstSeconds: result.firstSeconds ?? since() };
@@ -95,11 +95,11 @@ export function runAssistant(
   });
 }
 
-/** What the state says: the last answer, the tokens of all answers, and whether the run waits for a person. */
+/** Results in the state: the last completion, the tokens of all completions, and whether the run waits for a person. */
 function readState(state: unknown, given: number): Partial<Result> {
-  const { messages, __interrupt__: asked } = state as { messages?: Said[]; __interrupt__?: unknown[] };
+  const { messages, __interrupt__: asked } = state as { messages?: StateMessage[]; __interrupt__?: unknown[] };
   const said = Array.isArray(messages) ? messages.slice(given).filter(({ type }) => readRole(type) === "ai") : [];
-  const sum = (pick: (usage: NonNullable<Said["usage_metadata"]>) => number) =>
+  const sum = (pick: (usage: NonNullable<StateMessage["usage_metadata"]>) => number) =>
     said.reduce((total, { usage_metadata }) => total + (usage_metadata ? pick(usage_metadata) : 0), 0);
   const last = said.at(-1);
   const tokens = { input: sum((usage) => usage.input_tokens), output: sum((usage) => usage.output_tokens) };

@@ -1,7 +1,7 @@
 /** The state of the playground: where it comes from, how it is kept, and its columns that run. */
 import { useCallback, useEffect, useRef, useState } from "react";
-import { handedOver, handOver } from "../../playground/handover.ts";
-import { playFromRun } from "./from-run.ts";
+import { handedOver, handOver } from "./handover.ts";
+import { playFromRun } from "./sources.ts";
 import { type Column, isFresh, keepPlay, keptPlay, newPlay, type Play } from "./play.ts";
 import { buildCall, buildInput } from "./request.ts";
 import { costOfRun, runAssistant, runModel } from "./run.ts";
@@ -18,7 +18,7 @@ export interface Playing {
   setKey: (id: string, key: string) => void;
   run: (column: Column) => void;
   stop: (id: string) => void;
-  /** Opens others in the place of the messages; `before` has these then. */
+  /** Opens others instead of the messages; `before` has these then. */
   open: (play: Play) => void;
   before: Play | undefined;
   restore: () => void;

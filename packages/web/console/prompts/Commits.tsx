@@ -1,23 +1,23 @@
 /** The commits of a prompt, what each changed, and the tags that name them. */
-import { useState } from "react";
+import { useState, type FormEvent } from "react";
 import { Link, useSearchParams } from "wouter";
-import { useMay } from "../../api/me.ts";
-import { readText } from "../../chat/messages.ts";
-import { PLAYGROUND } from "../../playground/handover.ts";
-import { Loaded } from "../../page/states.tsx";
-import { type Column, Table } from "../../page/Table.tsx";
-import { Time } from "../../page/Time.tsx";
+import { useMay, useAction } from "../../api/me.ts";
+import { readText } from "../../chat/turn/messages.ts";
+import { PLAYGROUND } from "../playground/handover.ts";
+import { Loaded, Command } from "../../resources/states.tsx";
+import { type Column, Table } from "../../ui/Table.tsx";
+import { Time } from "../../ui/Time.tsx";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import { Payload } from "../../ui/Payload.tsx";
 import { readPrompt } from "../../../../src/agents/prompts/chat-manifest.ts";
-import { Messages } from "../../trace/Value.tsx";
-import { roleText } from "../../ui/roles.ts";
-import { Changes } from "../changes/Changes.tsx";
-import work from "../work.module.css";
-import { PullLine } from "./PullLine.tsx";
-import { type Commit, type Tag, useCommits, useManifest, useTags } from "./queries.ts";
-import { Tags } from "./Tags.tsx";
+import { Messages } from "../../traces/trace/Value.tsx";
+import { roleText } from "../../traces/trace/messages.ts";
+import { Changes } from "../../resources/changes/Changes.tsx";
+import work from "../../resources/work.module.css";
+import { type Commit, type Tag, useCommits, useManifest, useTags, deleteTag, moveTag } from "./queries.ts";
+import { ShowMore } from "../../resources/ListPage.tsx";
+import { Trouble } from "../../resources/Trouble.tsx";
 
 const short = (hash: string) => hash.slice(0, 8);
 
@@ -43,13 +43,7 @@ export function Commits({ name }: { name: string }) {
               onOpen={({ commit_hash }) => choose(commit_hash)}
               openKey={hash}
             />
-            {commits.hasNextPage && (
-              <div>
-                <Button disabled={commits.isFetchingNextPage} onClick={() => void commits.fetchNextPage()}>
-                  Show more
-                </Button>
-              </div>
-            )}
+            <ShowMore query={commits} />
             <OneCommit key={hash} name={name} hash={hash} rows={rows} tags={tags} />
           </>
         );
@@ -74,7 +68,7 @@ function buildColumns(tags: Tag[], onChoose: (hash: string) => void): Column<Com
         </button>
       ),
     },
-    { id: "about", name: "Description", width: 120, grows: true, fact: true, cell: ({ description }) => description },
+    { id: "about", name: "Description", width: 120, grows: true, detail: true, cell: ({ description }) => description },
     {
       id: "tags",
       name: "Tags",
@@ -87,7 +81,7 @@ function buildColumns(tags: Tag[], onChoose: (hash: string) => void): Column<Com
       name: "Committed",
       width: 88,
       end: true,
-      fact: true,
+      detail: true,
       cell: ({ created_at }) => <Time at={created_at} />,
     },
   ];
@@ -166,5 +160,51 @@ function Shown({ manifest }: { manifest: unknown }) {
       <h3 className={work.note}>Messages</h3>
       <Messages said={said} />
     </section>
+  );
+}
+
+/** The line by which a program pulls a commit. */
+function PullLine({ name, word }: { name: string; word: string }) {
+  return <Command text={`await client.pullPromptCommit("${name}:${word}");`} label="Copy the pull line" />;
+}
+
+/** The tags of a prompt, moved to the commit that is shown. */
+function Tags({ name, hash, tags }: { name: string; hash: string; tags: Tag[] }) {
+  const [fresh, setFresh] = useState("");
+  const { busy, trouble, run } = useAction("prompts.write");
+  const add = (event: FormEvent) => {
+    event.preventDefault();
+    void run(async () => {
+      await moveTag(name, fresh.trim(), hash);
+      setFresh("");
+    });
+  };
+  return (
+    <>
+      <form className={work.acts} onSubmit={add} aria-label="Tags">
+        {tags.map(({ tag_name, commit_hash }) =>
+          commit_hash === hash ? (
+            <Button key={tag_name} disabled={busy} onClick={() => void run(() => deleteTag(name, tag_name))}>
+              Remove {tag_name}
+            </Button>
+          ) : (
+            <Button key={tag_name} disabled={busy} onClick={() => void run(() => moveTag(name, tag_name, hash))}>
+              Move {tag_name} here
+            </Button>
+          ),
+        )}
+        <input
+          className={`${controls.field} ${work.select}`}
+          aria-label="New tag"
+          placeholder="New tag, such as prod"
+          value={fresh}
+          onChange={(event) => setFresh(event.target.value)}
+        />
+        <Button type="submit" disabled={busy || fresh.trim() === ""}>
+          Add tag
+        </Button>
+      </form>
+      <Trouble text={trouble} />
+    </>
   );
 }

@@ -1,32 +1,10 @@
-/** What the views of prompts ask the server for, and what they change. */
+/** Reads and changes of the views of prompts. */
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { call } from "../../api/http.ts";
 import { queryClient } from "../../api/queries.ts";
+import type { Commit, Prompt, Tag } from "../../../../src/agents/prompts/wire.ts";
 
-export interface PromptRow {
-  id: string;
-  repo_handle: string;
-  description: string | null;
-  readme: string | null;
-  tags: string[];
-  is_archived: boolean;
-  updated_at: string;
-  num_commits: number;
-  num_likes: number;
-  last_commit_hash: string | null;
-}
-
-export interface Commit {
-  id: string;
-  commit_hash: string;
-  description: string | null;
-  created_at: string;
-}
-
-export interface Tag {
-  tag_name: string;
-  commit_hash: string;
-}
+export type { Commit, Prompt as PromptRow, Tag };
 
 const ALL = ["prompts"];
 const PAGE = 50;
@@ -38,7 +16,7 @@ export function usePrompts() {
     queryKey: [...ALL, "list"],
     initialPageParam: 0,
     queryFn: ({ pageParam, signal }) =>
-      call<{ repos: PromptRow[] }>("GET", `/api/v1/repos?limit=${PAGE}&offset=${pageParam}`, undefined, signal),
+      call<{ repos: Prompt[] }>("GET", `/api/v1/repos?limit=${PAGE}&offset=${pageParam}`, undefined, signal),
     getNextPageParam: (last, pages) => (last.repos.length < PAGE ? undefined : pages.length * PAGE),
     select: ({ pages }) => ({ rows: pages.flatMap(({ repos }) => repos) }),
   });
@@ -48,7 +26,7 @@ export function usePrompt(name: string) {
   return useQuery({
     queryKey: [...ALL, "one", name],
     queryFn: async ({ signal }) =>
-      (await call<{ repo: PromptRow }>("GET", `/api/v1/repos/${promptPath(name)}`, undefined, signal)).repo,
+      (await call<{ repo: Prompt }>("GET", `/api/v1/repos/${promptPath(name)}`, undefined, signal)).repo,
   });
 }
 
@@ -76,7 +54,7 @@ export function useCommits(name: string) {
   });
 }
 
-/** What a commit holds, with the model. It does not change. */
+/** The content of a commit, with the model. It does not change. */
 export function useManifest(name: string, hash: string | undefined) {
   return useQuery({
     queryKey: [...ALL, "manifest", name, hash],

@@ -1,14 +1,13 @@
 /** The completed runs: what each reviewer gave, and how far they agree. Differences come first. */
 import { Link } from "wouter";
 import { useMe } from "../../api/me.ts";
-import { Empty, Loaded } from "../../page/states.tsx";
-import { briefly } from "../datasets/briefly.ts";
-import { computeAgreements, type Judged, collectJudged } from "./agreement.ts";
-import { type Queue, useCompleted } from "./queries.ts";
+import { Empty, Loaded } from "../../resources/states.tsx";
+import { briefly } from "../../traces/trace/messages.ts";
+import { type Queue, useCompleted, type Feedback, type QueuedRun } from "./queries.ts";
 import css from "./queues.module.css";
 import { listChoices } from "./rubric.ts";
 import { countText } from "../../ui/format.ts";
-import { shareText } from "../share.ts";
+import { shareText } from "../../ui/shares.ts";
 
 export function Completed({ queue }: { queue: Queue }) {
   const completed = useCompleted(queue.id);
@@ -36,7 +35,7 @@ export function Completed({ queue }: { queue: Queue }) {
                 ))}
               </dl>
             )}
-            {/* What scrolls must be reachable by keyboard. */}
+            {/* A box that scrolls must be reachable by keyboard. */}
             {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
             <div className={css.scroller} role="region" aria-label="Scores by reviewer" tabIndex={0}>
               <table className={css.scores} aria-label="Completed runs">
@@ -95,4 +94,52 @@ function Row({ judged: { run, key, scores, agrees }, queue }: { judged: Judged; 
       </td>
     </tr>
   );
+}
+
+// How far the reviewers of completed runs agree.
+
+/** The score of each reviewer for a key of a run. */
+interface Judged {
+  run: QueuedRun;
+  key: string;
+  scores: { reviewer: string; score: number | string; comment: string | null }[];
+  /** Undefined with fewer than two reviewers. */
+  agrees: boolean | undefined;
+}
+
+/** The scores by run and key. Those on which reviewers differ come first. */
+function collectJudged(runs: QueuedRun[], given: Feedback[]): Judged[] {
+  const byRun = Map.groupBy(given, ({ run_id }) => run_id);
+  const all = runs.flatMap((run) => {
+    const own = (byRun.get(run.id) ?? []).filter(({ feedback_source }) =>
+      run.completed_by.includes(feedback_source.user_id ?? ""),
+    );
+    return [...Map.groupBy(own, ({ key }) => key)].flatMap(([key, some]): Judged[] => {
+      const scores = some.flatMap(({ score, value, comment, feedback_source }) => {
+        const said = score === null ? value : Number(score);
+        if (typeof said !== "number" && typeof said !== "string") return [];
+        return [{ reviewer: feedback_source.user_id ?? "", score: said, comment }];
+      });
+      const agrees = scores.length < 2 ? undefined : scores.every(({ score }) => score === scores[0]?.score);
+      return scores.length === 0 ? [] : [{ run, key, scores, agrees }];
+    });
+  });
+  const rank = ({ agrees }: Judged) => (agrees === false ? 0 : agrees === undefined ? 2 : 1);
+  return all.toSorted((a, b) => rank(a) - rank(b));
+}
+
+interface Agreement {
+  key: string;
+  /** Runs that two reviewers or more have scored, and those of them with one score. */
+  of: number;
+  agreed: number;
+}
+
+function computeAgreements(judged: Judged[]): Agreement[] {
+  const compared = judged.filter(({ agrees }) => agrees !== undefined);
+  return [...Map.groupBy(compared, ({ key }) => key)].map(([key, some]) => ({
+    key,
+    of: some.length,
+    agreed: some.filter(({ agrees }) => agrees).length,
+  }));
 }

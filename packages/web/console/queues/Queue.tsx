@@ -1,17 +1,12 @@
 /** One queue: the review of its runs, the agreement on those that are completed, and its settings. */
-import { useState } from "react";
 import { useSearchParams } from "wouter";
 import { useMay } from "../../api/me.ts";
-import { Back } from "../../page/Back.tsx";
-import { ConfirmDelete } from "../../page/ConfirmDelete.tsx";
-import { Page } from "../../page/Page.tsx";
-import { Loaded } from "../../page/states.tsx";
-import { Button } from "../../ui/Button.tsx";
+import { DeleteButton, ItemPage } from "../../resources/ItemPage.tsx";
 import { countText } from "../../ui/format.ts";
-import work from "../work.module.css";
+import work from "../../resources/work.module.css";
 import { Completed } from "./Completed.tsx";
-import { deleteQueue, useQueue, useSizes } from "./queries.ts";
-import { QueueForm } from "./QueueForm.tsx";
+import { deleteQueue, RESOURCE, useQueue, useSizes } from "./queries.ts";
+import { QueueForm } from "./form.tsx";
 import { Review } from "./Review.tsx";
 
 const TABS = [
@@ -20,19 +15,20 @@ const TABS = [
   ["settings", "Settings"],
 ] as const;
 
-export function Queue({ id }: { id: string }) {
+export function QueuePage({ id }: { id: string }) {
   const may = useMay();
   const [params, setParams] = useSearchParams();
   const queue = useQueue(id);
   const sizes = useSizes(id);
-  const [asked, setAsked] = useState(false);
   const tab = params.get("tab") ?? "";
   const go = (name: string) => setParams(name === "" ? {} : { tab: name });
   return (
-    <Page
-      title={queue.data?.name ?? "Queue"}
+    <ItemPage
+      resource={RESOURCE}
+      query={queue}
+      title={queue.data?.name}
       purpose={queue.data?.description ?? ""}
-      back={<Back href="/console/queues" name="Annotation queues" />}
+      deletion={{ text: "Its runs and the feedback on them stay.", remove: () => deleteQueue(id) }}
       tools={
         <>
           <div className={work.chips} role="group" aria-label="Show">
@@ -57,35 +53,20 @@ export function Queue({ id }: { id: string }) {
         </>
       }
     >
-      <Loaded query={queue} what="queue">
-        {(data) =>
-          tab === "completed" ? (
-            <Completed queue={data} />
-          ) : tab === "settings" ? (
-            <>
-              <QueueForm key={data.id} queue={data} onSaved={() => go("")} onCancel={() => go("")} />
-              <div>
-                <Button look="danger" onClick={() => setAsked(true)}>
-                  Delete queue
-                </Button>
-              </div>
-            </>
-          ) : (
-            <Review queue={data} />
-          )
-        }
-      </Loaded>
-      {asked && (
-        <ConfirmDelete
-          title="Delete this queue?"
-          text="Its runs and the feedback on them stay."
-          what="queue"
-          needs="queues.write"
-          list="/console/queues"
-          onDelete={() => deleteQueue(id)}
-          onClose={() => setAsked(false)}
-        />
-      )}
-    </Page>
+      {(data) =>
+        tab === "completed" ? (
+          <Completed queue={data} />
+        ) : tab === "settings" ? (
+          <>
+            <QueueForm key={data.id} queue={data} onSaved={() => go("")} onCancel={() => go("")} />
+            <div>
+              <DeleteButton>Delete queue</DeleteButton>
+            </div>
+          </>
+        ) : (
+          <Review queue={data} />
+        )
+      }
+    </ItemPage>
   );
 }

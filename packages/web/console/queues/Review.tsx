@@ -1,20 +1,18 @@
 /** The review of the next run: what it was given and gave, and the rubric. */
-import { useState } from "react";
+import { useState, useEffect, useRef, useId } from "react";
 import { Link } from "wouter";
-import { useMay, useMe } from "../../api/me.ts";
-import { Empty, Loaded } from "../../page/states.tsx";
-import { AddTo } from "../../collect/AddTo.tsx";
-import { Value } from "../../trace/Value.tsx";
-import { useAction } from "../../ui/action.ts";
+import { useMay, useMe, useAction } from "../../api/me.ts";
+import { Empty, Loaded } from "../../resources/states.tsx";
+import { AddTo } from "../../traces/collect/AddTo.tsx";
+import { Value } from "../../traces/trace/Value.tsx";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import { Payload } from "../../ui/Payload.tsx";
-import work from "../work.module.css";
-import { useReviewKeys } from "./keys.ts";
+import work from "../../resources/work.module.css";
 import { complete, type Queue, type QueuedRun, skip, useNext } from "./queries.ts";
 import css from "./queues.module.css";
-import { choiceAt, listChoices, isText } from "./rubric.ts";
-import { RubricField } from "./RubricField.tsx";
+import { choiceAt, listChoices, isText, findDigit, type RubricItem } from "./rubric.ts";
+import { Trouble } from "../../resources/Trouble.tsx";
 
 export function Review({ queue }: { queue: Queue }) {
   const may = useMay();
@@ -119,11 +117,7 @@ function Reviewed({ queue, run }: { queue: Queue; run: QueuedRun }) {
             onChange={(event) => setComment(event.target.value)}
           />
         </label>
-        {action.trouble !== "" && (
-          <p className={work.trouble} role="alert">
-            {action.trouble}
-          </p>
-        )}
+        <Trouble text={action.trouble} />
         <div className={work.acts}>
           <Button look="filled" disabled={!annotates || isMissing} title="Enter" onClick={done}>
             Complete and next
@@ -137,6 +131,104 @@ function Reviewed({ queue, run }: { queue: Queue; run: QueuedRun }) {
           end.
         </p>
       </section>
+    </div>
+  );
+}
+
+interface Acts {
+  digit: (digit: number) => void;
+  move: (by: 1 | -1) => void;
+  next: () => void;
+  skip: () => void;
+}
+
+/** The keyboard of a review. Keys that are typed into a field, or pressed on a button or a link, keep their own meaning. */
+function useReviewKeys(acts: Acts): void {
+  const now = useRef(acts);
+  useEffect(() => {
+    now.current = acts;
+  });
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const { target, key } = event;
+      if (event.ctrlKey || event.metaKey || event.altKey || !(target instanceof HTMLElement)) return;
+      if (target.closest("input, textarea, select, [role=dialog], [role=menu]")) return;
+      const { digit, move, next, skip } = now.current;
+      if (/^\d$/.test(key)) digit(Number(key));
+      else if (key === "ArrowDown") move(1);
+      else if (key === "ArrowUp") move(-1);
+      else if (key === "Enter" && !target.closest("button, a")) next();
+      else if (key === "s") skip();
+      else return;
+      event.preventDefault();
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, []);
+}
+
+/** One key of the rubric: its question, and a button for each score, a number or a text. */
+function RubricField({
+  item,
+  active,
+  disabled,
+  text,
+  onText,
+}: {
+  item: RubricItem;
+  /** The digits of the keyboard are for this key. */
+  active: boolean;
+  disabled: boolean;
+  text: string;
+  onText: (text: string) => void;
+}) {
+  const id = useId();
+  const choices = isText(item) ? undefined : listChoices(item);
+  const name = (
+    <>
+      {item.feedback_key}
+      {item.description && <small>{item.description}</small>}
+    </>
+  );
+  if (!choices)
+    return (
+      <div className={css.key} data-active={active || undefined}>
+        <label htmlFor={id} className={css.name}>
+          {name}
+        </label>
+        <input
+          id={id}
+          className={controls.field}
+          inputMode={isText(item) ? "text" : "decimal"}
+          disabled={disabled}
+          value={text}
+          onChange={(event) => onText(event.target.value)}
+        />
+      </div>
+    );
+  return (
+    <div className={css.key} data-active={active || undefined} role="group" aria-labelledby={id}>
+      <span id={id} className={css.name}>
+        {name}
+      </span>
+      <span className={css.choices}>
+        {choices.map((choice) => {
+          const digit = findDigit(choices, choice);
+          return (
+            <button
+              key={choice.score}
+              type="button"
+              className={css.choice}
+              aria-pressed={text === String(choice.score)}
+              disabled={disabled}
+              onClick={() => onText(String(choice.score))}
+            >
+              {digit !== undefined && choice.label !== String(digit) && <kbd>{digit}</kbd>}
+              {choice.label}
+            </button>
+          );
+        })}
+      </span>
     </div>
   );
 }

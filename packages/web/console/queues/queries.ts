@@ -1,24 +1,23 @@
-/** What the views of annotation queues ask the server for, and what they change. */
+/** Reads and changes of the views of annotation queues. */
 import { useQuery } from "@tanstack/react-query";
 import { ApiError, call, none } from "../../api/http.ts";
 import { queryClient } from "../../api/queries.ts";
 import type { Config, RubricItem } from "./rubric.ts";
+import type { Resource } from "../../resources/ListPage.tsx";
+import type { Queue as WireQueue, QueueWithRubric } from "../../../../src/traces/review/queues/wire.ts";
+import type { Feedback } from "../../traces/feedback/queries.ts";
+import { defineQueries } from "../../resources/queries.ts";
 
-export interface QueueRow {
-  id: string;
-  name: string;
-  description: string | null;
-  num_reviewers_per_item: number | null;
-  enable_reservations: boolean;
-  reservation_minutes: number | null;
-  created_at: string;
-  total_runs?: number;
-}
+export const RESOURCE: Resource = {
+  path: "/console/queues",
+  name: "Annotation queues",
+  one: "queue",
+  permission: "queues.write",
+};
 
-export interface Queue extends QueueRow {
-  rubric_instructions: string | null;
-  rubric_items: RubricItem[];
-}
+export type QueueRow = WireQueue & { total_runs?: number };
+
+export type Queue = QueueRow & Pick<QueueWithRubric, "rubric_instructions"> & { rubric_items: RubricItem[] };
 
 /** A run in a queue. */
 export interface QueuedRun {
@@ -35,30 +34,19 @@ export interface QueuedRun {
   reserved_by: string[];
 }
 
-export interface Given {
-  id: string;
-  run_id: string;
-  key: string;
-  score: number | boolean | null;
-  value: unknown;
-  comment: string | null;
-  feedback_source: { type: string; user_id?: string | null };
-}
+export type { Feedback };
 
 const ALL = ["queues"];
 const PATH = "/api/v1/annotation-queues";
+
+const { reload, useItem, remove } = defineQueries<Queue>("queues", PATH);
+
+export { useItem as useQueue, remove as deleteQueue };
 
 export function useQueues() {
   return useQuery({
     queryKey: [...ALL, "list"],
     queryFn: ({ signal }) => call<QueueRow[]>("GET", `${PATH}?limit=100`, undefined, signal),
-  });
-}
-
-export function useQueue(id: string) {
-  return useQuery({
-    queryKey: [...ALL, "one", id],
-    queryFn: ({ signal }) => call<Queue>("GET", `${PATH}/${id}`, undefined, signal),
   });
 }
 
@@ -127,8 +115,8 @@ export function useCompleted(id: string) {
 const IDS = 20;
 const PAGE = 100;
 
-async function feedbackOn(runs: QueuedRun[], signal: AbortSignal): Promise<Given[]> {
-  const given: Given[] = [];
+async function feedbackOn(runs: QueuedRun[], signal: AbortSignal): Promise<Feedback[]> {
+  const given: Feedback[] = [];
   for (let at = 0; at < runs.length; at += IDS) {
     const ids = runs.slice(at, at + IDS).map(({ id }) => ["run", id]);
     for (let offset = 0; ; offset += PAGE) {
@@ -138,7 +126,7 @@ async function feedbackOn(runs: QueuedRun[], signal: AbortSignal): Promise<Given
         ["limit", String(PAGE)],
         ["offset", String(offset)],
       ]);
-      const page = await call<Given[]>("GET", `/api/v1/feedback?${query}`, undefined, signal);
+      const page = await call<Feedback[]>("GET", `/api/v1/feedback?${query}`, undefined, signal);
       given.push(...page);
       if (page.length < PAGE) break;
     }
@@ -146,16 +134,14 @@ async function feedbackOn(runs: QueuedRun[], signal: AbortSignal): Promise<Given
   return given;
 }
 
-const reload = () => queryClient.invalidateQueries({ queryKey: ALL });
-
 type Status = "viewed" | "completed" | null;
 
 function review({ queue_run_id }: QueuedRun, status: Status, more: object = {}): Promise<void> {
   return call("POST", `${PATH}/status/${queue_run_id}`, { status, ...more });
 }
 
-/** What a reviewer says for one key of the rubric. */
-export interface Said {
+/** The feedback of a reviewer for one key of the rubric. */
+interface ReviewInput {
   key: string;
   score: number | null;
   value: string | null;
@@ -163,9 +149,9 @@ export interface Said {
 }
 
 /** Stores the caller's feedback on a run, and completes their review of it. */
-export async function complete(run: QueuedRun, reviewer: string, said: Said[]): Promise<void> {
+export async function complete(run: QueuedRun, reviewer: string, said: ReviewInput[]): Promise<void> {
   const query = new URLSearchParams({ run: run.id, source: "app", user: reviewer, limit: String(PAGE) });
-  const before = await call<Given[]>("GET", `/api/v1/feedback?${query}`);
+  const before = await call<Feedback[]>("GET", `/api/v1/feedback?${query}`);
   for (const { key, ...rest } of said) {
     const known = before.find((one) => one.key === key);
     if (known) await call("PATCH", `/api/v1/feedback/${known.id}`, rest);
@@ -190,8 +176,8 @@ export async function skip(run: QueuedRun): Promise<void> {
   await reload();
 }
 
-/** What the form of a queue gives. */
-export interface QueueFields {
+/** The fields of the form of a queue. */
+interface QueueFields {
   name: string;
   description: string;
   rubric_instructions: string;
@@ -214,10 +200,4 @@ export async function saveQueue(
     : call<QueueRow>("PATCH", `${PATH}/${id}`, fields));
   await reload();
   return saved;
-}
-
-export async function deleteQueue(id: string): Promise<void> {
-  await call("DELETE", `${PATH}/${id}`);
-  queryClient.removeQueries({ queryKey: [...ALL, "one", id] });
-  await reload();
 }

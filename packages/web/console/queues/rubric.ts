@@ -14,7 +14,7 @@ export interface RubricItem {
   feedback_config: { feedback_config: Config } | null;
 }
 
-export interface Choice {
+interface Choice {
   score: number;
   label: string;
 }

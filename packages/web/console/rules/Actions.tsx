@@ -1,11 +1,10 @@
-/** What a rule does with a run, in the order in which it does it. */
+/** The actions of a rule on a run, in their order. */
 import { Link } from "wouter";
 import { useMay } from "../../api/me.ts";
-import { type PlaceKind, usePlaces } from "../../collect/queries.ts";
+import { type TargetKind, useTargets } from "../../traces/collect/queries.ts";
 import { Button } from "../../ui/Button.tsx";
-import { Box } from "../Box.tsx";
-import { Input, Select, TextArea } from "../Form.tsx";
-import parts from "../parts.module.css";
+import { Box, Input, Select, TextArea } from "../../resources/Form.tsx";
+import parts from "../../resources/parts.module.css";
 import { type Draft, type HookDraft, newHook } from "./draft.ts";
 import { newJudge } from "./judge.ts";
 import { JudgeFields } from "./JudgeFields.tsx";
@@ -18,14 +17,14 @@ export function Actions({ draft, set }: { draft: Draft; set: (change: Partial<Dr
   const may = useMay();
   const { judges, webhooks } = draft;
   const changeHook = (place: string, change: Partial<HookDraft>) =>
-    set({ webhooks: webhooks.map((hook) => (hook.place === place ? { ...hook, ...change } : hook)) });
+    set({ webhooks: webhooks.map((hook) => (hook.reactKey === place ? { ...hook, ...change } : hook)) });
   const scores = may("traces.annotate");
   return (
     <fieldset className={parts.several}>
       <legend>Actions</legend>
       <div className={parts.pair}>
-        <PlaceField kind="queue" value={draft.queue} onChange={(queue) => set({ queue })} />
-        <PlaceField kind="dataset" value={draft.dataset} onChange={(dataset) => set({ dataset })} />
+        <TargetField kind="queue" value={draft.queue} onChange={(queue) => set({ queue })} />
+        <TargetField kind="dataset" value={draft.dataset} onChange={(dataset) => set({ dataset })} />
       </div>
       <label className={parts.choice}>
         <input type="checkbox" checked={draft.extend} onChange={({ target }) => set({ extend: target.checked })} />
@@ -51,20 +50,20 @@ export function Actions({ draft, set }: { draft: Draft; set: (change: Partial<Dr
       />
       {judges.map((judge, at) => (
         <JudgeFields
-          key={judge.place}
+          key={judge.reactKey}
           title={`Judge ${at + 1}`}
           judge={judge}
           onChange={(change) =>
-            set({ judges: judges.map((one) => (one.place === judge.place ? { ...one, ...change } : one)) })
+            set({ judges: judges.map((one) => (one.reactKey === judge.reactKey ? { ...one, ...change } : one)) })
           }
-          onRemove={() => set({ judges: judges.filter(({ place }) => place !== judge.place) })}
+          onRemove={() => set({ judges: judges.filter(({ reactKey: place }) => place !== judge.reactKey) })}
         />
       ))}
-      {webhooks.map(({ place, url, headers }, at) => (
+      {webhooks.map(({ reactKey: place, url, headers }, at) => (
         <Box
           key={place}
           title={`Webhook ${at + 1}`}
-          onRemove={() => set({ webhooks: webhooks.filter((hook) => hook.place !== place) })}
+          onRemove={() => set({ webhooks: webhooks.filter((hook) => hook.reactKey !== place) })}
         >
           <Input
             label="Address"
@@ -99,16 +98,16 @@ export function Actions({ draft, set }: { draft: Draft; set: (change: Partial<Dr
   );
 }
 
-const PLACES = {
+const TARGETS = {
   queue: { label: "Add to annotation queue", needs: "queues.write", path: "/console/queues/new", none: "No queue" },
   dataset: { label: "Add to dataset", needs: "datasets.write", path: "/console/datasets/new", none: "No dataset" },
 } as const;
 
-function PlaceField({ kind, value, onChange }: { kind: PlaceKind; value: string; onChange: (id: string) => void }) {
+function TargetField({ kind, value, onChange }: { kind: TargetKind; value: string; onChange: (id: string) => void }) {
   const may = useMay();
-  const { label, needs, path, none } = PLACES[kind];
+  const { label, needs, path, none } = TARGETS[kind];
   const allowed = may(needs);
-  const { data: places = [] } = usePlaces(kind, may(kind === "queue" ? "queues.read" : "datasets.read"));
+  const { data: targets = [] } = useTargets(kind, may(kind === "queue" ? "queues.read" : "datasets.read"));
   return (
     <Select
       label={label}
@@ -118,8 +117,8 @@ function PlaceField({ kind, value, onChange }: { kind: PlaceKind; value: string;
       onChange={(event) => onChange(event.target.value)}
     >
       <option value="">{none}</option>
-      {value !== "" && !places.some(({ id }) => id === value) && <option value={value}>{value}</option>}
-      {places.map(({ id, name }) => (
+      {value !== "" && !targets.some(({ id }) => id === value) && <option value={value}>{value}</option>}
+      {targets.map(({ id, name }) => (
         <option key={id} value={id}>
           {name}
         </option>

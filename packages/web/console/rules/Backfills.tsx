@@ -1,17 +1,17 @@
-/** What applies a rule to runs that were there before it. */
+/** Backfills apply a rule to runs that are older than it. */
 import { useState } from "react";
 import { useMay } from "../../api/me.ts";
-import { State } from "../../page/State.tsx";
-import { Loaded } from "../../page/states.tsx";
-import { type Column, Table } from "../../page/Table.tsx";
-import { Time } from "../../page/Time.tsx";
+import { State } from "../../resources/State.tsx";
+import { Loaded } from "../../resources/states.tsx";
+import { type Column, Table } from "../../ui/Table.tsx";
+import { Time } from "../../ui/Time.tsx";
 import { Button } from "../../ui/Button.tsx";
 import { quantityText } from "../../ui/format.ts";
-import { ModalForm } from "../../ui/ModalForm.tsx";
+import { ModalForm } from "../../resources/ModalForm.tsx";
 import { localTime, soonTime } from "../../ui/time.ts";
-import { Input } from "../Form.tsx";
-import { Section } from "../Section.tsx";
-import work from "../work.module.css";
+import { Input } from "../../resources/Form.tsx";
+import { Section } from "../../resources/Fields.tsx";
+import work from "../../resources/work.module.css";
 import { startBackfill, useBackfills } from "./queries.ts";
 import type { Backfill, Rule } from "./types.ts";
 

@@ -2,20 +2,18 @@
 import { X } from "lucide-react";
 import { useMay } from "../../api/me.ts";
 import { useAssistants } from "../../api/queries.ts";
-import { Button } from "../../ui/Button.tsx";
-import { IconButton } from "../../ui/IconButton.tsx";
-import { ROLES, roleText } from "../../ui/roles.ts";
+import { Button, IconButton } from "../../ui/Button.tsx";
+import { ROLES, roleText } from "../../traces/trace/messages.ts";
 import { readRole } from "../../../../src/agents/prompts/template.ts";
-import { Box, More } from "../Box.tsx";
-import { Input, Select, TextArea } from "../Form.tsx";
-import parts from "../parts.module.css";
-import { type Answer, type JudgeDraft, type Line, newLine, WORKERS_MODEL } from "./judge.ts";
+import { Box, More, Input, Select, TextArea } from "../../resources/Form.tsx";
+import parts from "../../resources/parts.module.css";
+import { type Scoring, type JudgeDraft, type Line, newLine, WORKERS_MODEL } from "./judge.ts";
 import css from "./rules.module.css";
 import type { Judge, Model } from "./types.ts";
 
 const CHOICES = ["system", "human", "ai"] as const;
 const MOST_LINES = 20;
-const ANSWERS: Record<Answer, string> = {
+const SCORINGS: Record<Scoring, string> = {
   score: "A score from 0 to 1",
   "yes-no": "Yes or no",
   schema: "As a JSON Schema says",
@@ -34,11 +32,11 @@ interface Change {
 export function JudgeFields({ title, judge, onChange, onRemove }: Change & { title: string; onRemove: () => void }) {
   const { lines } = judge;
   const changeLine = (place: string, change: Partial<Line>) =>
-    onChange({ lines: lines.map((line) => (line.place === place ? { ...line, ...change } : line)) });
+    onChange({ lines: lines.map((line) => (line.reactKey === place ? { ...line, ...change } : line)) });
   return (
     <Box title={title} onRemove={onRemove}>
       <ModelFields judge={judge} onChange={onChange} />
-      {lines.map(({ place, role, text }, at) => (
+      {lines.map(({ reactKey: place, role, text }, at) => (
         <div key={place} className={css.line}>
           <Select
             label={`Role ${at + 1}`}
@@ -62,7 +60,7 @@ export function JudgeFields({ title, judge, onChange, onRemove }: Change & { tit
           />
           <IconButton
             label={`Remove prompt ${at + 1}`}
-            onClick={() => onChange({ lines: lines.filter((line) => line.place !== place) })}
+            onClick={() => onChange({ lines: lines.filter((line) => line.reactKey !== place) })}
           >
             <X size={16} aria-hidden />
           </IconButton>
@@ -83,16 +81,16 @@ export function JudgeFields({ title, judge, onChange, onRemove }: Change & { tit
       <div className={parts.pair}>
         <Select
           label="Answer"
-          value={judge.answer}
-          onChange={({ target }) => onChange({ answer: target.value as Answer })}
+          value={judge.scoring}
+          onChange={({ target }) => onChange({ scoring: target.value as Scoring })}
         >
-          {Object.entries(ANSWERS).map(([value, words]) => (
+          {Object.entries(SCORINGS).map(([value, words]) => (
             <option key={value} value={value}>
               {words}
             </option>
           ))}
         </Select>
-        {judge.answer !== "schema" && (
+        {judge.scoring !== "schema" && (
           <Input
             label="Key of the feedback"
             maxLength={180}
@@ -101,7 +99,7 @@ export function JudgeFields({ title, judge, onChange, onRemove }: Change & { tit
           />
         )}
       </div>
-      {judge.answer === "schema" && (
+      {judge.scoring === "schema" && (
         <TextArea
           label="Schema"
           code
@@ -140,7 +138,7 @@ function ModelFields({ judge, onChange }: Change) {
   const changeProvider = (next: Model["provider"]) =>
     onChange({
       provider: next,
-      // The usual model of one provider is none of another.
+      // The usual model of one provider does not exist at another.
       ...(next === "openai" && judge.model === WORKERS_MODEL && { model: "" }),
       ...(next === "workers-ai" && judge.model === "" && { model: WORKERS_MODEL }),
       ...(next === "assistant" && assistant === "" && { assistant: assistants[0]?.assistant_id ?? "" }),

@@ -1,12 +1,12 @@
 /** A rule as the form holds it, and the body that the API takes. */
-import { readPairs, writePairs } from "../pairs.ts";
+import { readPairs, writePairs } from "../../ui/fields.ts";
 import { type JudgeDraft, newJudge, readJudge, writeJudge } from "./judge.ts";
 import type { Rule } from "./types.ts";
-import { isExtending } from "./words.ts";
+import { isExtending } from "./labels.ts";
 
 export interface HookDraft {
   /** For React. */
-  place: string;
+  reactKey: string;
   url: string;
   /** A name and a value in each line. */
   headers: string;
@@ -31,7 +31,7 @@ export interface Draft {
   webhooks: HookDraft[];
 }
 
-export const newHook = (): HookDraft => ({ place: crypto.randomUUID(), url: "", headers: "" });
+export const newHook = (): HookDraft => ({ reactKey: crypto.randomUUID(), url: "", headers: "" });
 
 const EMPTY: Omit<Draft, "project"> = {
   name: "",

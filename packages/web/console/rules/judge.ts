@@ -1,23 +1,23 @@
 /** A judge as the form holds it. */
-import { readPairs, writePairs } from "../pairs.ts";
+import { readPairs, writePairs } from "../../ui/fields.ts";
 import type { Judge, Model } from "./types.ts";
 
 export interface Line {
   /** For React. */
-  place: string;
+  reactKey: string;
   role: string;
   text: string;
 }
 
-export type Answer = "score" | "yes-no" | "schema";
+export type Scoring = "score" | "yes-no" | "schema";
 
 export interface JudgeDraft {
-  place: string;
+  reactKey: string;
   lines: Line[];
   format: Judge["template_format"];
   /** A name and a path in each line. */
   variables: string;
-  answer: Answer;
+  scoring: Scoring;
   /** The key of the feedback, unless there is a schema. */
   key: string;
   /** As JSON. */
@@ -33,10 +33,10 @@ export interface JudgeDraft {
 /** The server's own, when a request names none (docs/rules.md). */
 export const WORKERS_MODEL = "@cf/meta/llama-3.3-70b-instruct-fp8-fast";
 
-export const newLine = (role: string, text = ""): Line => ({ place: crypto.randomUUID(), role, text });
+export const newLine = (role: string, text = ""): Line => ({ reactKey: crypto.randomUUID(), role, text });
 
 export const newJudge = (): JudgeDraft => ({
-  place: crypto.randomUUID(),
+  reactKey: crypto.randomUUID(),
   lines: [
     newLine(
       "system",
@@ -46,7 +46,7 @@ export const newJudge = (): JudgeDraft => ({
   ],
   format: "f-string",
   variables: "",
-  answer: "score",
+  scoring: "score",
   key: "helpful",
   schema: JSON.stringify(simpleSchema("score", "helpful"), null, 2),
   provider: "workers-ai",
@@ -57,8 +57,8 @@ export const newJudge = (): JudgeDraft => ({
   assistant: "",
 });
 
-function simpleSchema(answer: "score" | "yes-no", key: string): object {
-  const figure = answer === "score" ? { type: "number", minimum: 0, maximum: 1 } : { type: "boolean" };
+function simpleSchema(scoring: "score" | "yes-no", key: string): object {
+  const figure = scoring === "score" ? { type: "number", minimum: 0, maximum: 1 } : { type: "boolean" };
   return { type: "object", properties: { [key]: figure, comment: { type: "string" } }, required: [key] };
 }
 
@@ -69,16 +69,16 @@ export function readJudge({ prompt, template_format, variable_mapping, schema, m
     format: template_format,
     variables: writePairs(variable_mapping),
     schema: JSON.stringify(schema, null, 2),
-    ...readAnswer(schema),
+    ...readScoring(schema),
     ...readModel(model),
   };
 }
 
-function readAnswer(schema: object): Pick<JudgeDraft, "answer" | "key"> {
+function readScoring(schema: object): Pick<JudgeDraft, "scoring" | "key"> {
   const [key = ""] = (schema as { required?: string[] }).required ?? [];
   const text = JSON.stringify(schema);
-  const answer = (["score", "yes-no"] as const).find((one) => JSON.stringify(simpleSchema(one, key)) === text);
-  return { answer: answer ?? "schema", key };
+  const scoring = (["score", "yes-no"] as const).find((one) => JSON.stringify(simpleSchema(one, key)) === text);
+  return { scoring: scoring ?? "schema", key };
 }
 
 function readModel(model: Model): Partial<JudgeDraft> {
@@ -104,10 +104,10 @@ export function writeJudge(draft: JudgeDraft): Judge {
   };
 }
 
-function writeSchema({ answer, key, schema }: JudgeDraft): object {
-  if (answer !== "schema") {
+function writeSchema({ scoring, key, schema }: JudgeDraft): object {
+  if (scoring !== "schema") {
     if (key.trim() === "") throw new Error("Write the key of the judge’s feedback.");
-    return simpleSchema(answer, key.trim());
+    return simpleSchema(scoring, key.trim());
   }
   try {
     return JSON.parse(schema) as object;

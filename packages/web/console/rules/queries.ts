@@ -1,8 +1,8 @@
-/** What the views of rules ask the server for, and what they change. */
+/** Reads and changes of the views of rules. */
 import { keepPreviousData, useQueries, useQuery } from "@tanstack/react-query";
 import { call } from "../../api/http.ts";
-import { queryClient } from "../../api/queries.ts";
 import type { Backfill, Failure, NamedRun, Rule, Score, WaitingRun } from "./types.ts";
+import { defineQueries } from "../../resources/queries.ts";
 
 const ALL = ["rules"];
 const PATH = "/api/v1/runs/rules";
@@ -14,19 +14,15 @@ const MOST = 100;
 export const SHOWN = 50;
 const OLDEST_MS = 400 * 86_400_000;
 
+const { reload, useItem, remove } = defineQueries<Rule>("rules", PATH, AGAIN);
+
+export { useItem as useRule, remove as deleteRule };
+
 /** The newest first. */
 export function useRules() {
   return useQuery({
     queryKey: [...ALL, "list"],
     queryFn: async ({ signal }) => (await call<Rule[]>("GET", `${PATH}?limit=${MOST}`, undefined, signal)).toReversed(),
-    refetchInterval: AGAIN,
-  });
-}
-
-export function useRule(id: string) {
-  return useQuery({
-    queryKey: [...ALL, "one", id],
-    queryFn: ({ signal }) => call<Rule>("GET", `${PATH}/${encodeURIComponent(id)}`, undefined, signal),
     refetchInterval: AGAIN,
   });
 }
@@ -107,18 +103,10 @@ export function useBackfills(id: string) {
   });
 }
 
-const reload = () => queryClient.invalidateQueries({ queryKey: ALL });
-
 export async function saveRule(id: string | undefined, body: object): Promise<Rule> {
   const saved = await (id === undefined ? call<Rule>("POST", PATH, body) : call<Rule>("PATCH", `${PATH}/${id}`, body));
   await reload();
   return saved;
-}
-
-export async function deleteRule(id: string): Promise<void> {
-  await call("DELETE", `${PATH}/${id}`);
-  queryClient.removeQueries({ queryKey: [...ALL, "one", id] });
-  await reload();
 }
 
 /** Times as ISO texts. */

@@ -1,11 +1,11 @@
 /** Runs that failed in the last minutes, by their traces. */
 import { Link, useLocation } from "wouter";
 import { countText, durationText, firstLine } from "../../ui/format.ts";
-import { State } from "../../page/State.tsx";
-import { Loaded } from "../../page/states.tsx";
-import { type Column, Table } from "../../page/Table.tsx";
-import { Time } from "../../page/Time.tsx";
-import work from "../work.module.css";
+import { State } from "../../resources/State.tsx";
+import { Loaded } from "../../resources/states.tsx";
+import { type Column, Table } from "../../ui/Table.tsx";
+import { Time } from "../../ui/Time.tsx";
+import work from "../../resources/work.module.css";
 import { FAILED_MINUTES, type FailedRun, useFailedRuns } from "./queries.ts";
 
 export function Failed({ assistant }: { assistant: string }) {
@@ -70,10 +70,10 @@ const COLUMNS: Column<FailedRun>[] = [
     id: "took",
     name: "Took",
     width: 88,
-    fact: true,
+    detail: true,
     end: true,
     cell: ({ start_time, end_time }) =>
       end_time && durationText((Date.parse(end_time) - Date.parse(start_time)) / 1000),
   },
-  { id: "ended", name: "Ended", width: 88, end: true, fact: true, cell: ({ end_time }) => <Time at={end_time} /> },
+  { id: "ended", name: "Ended", width: 88, end: true, detail: true, cell: ({ end_time }) => <Time at={end_time} /> },
 ];

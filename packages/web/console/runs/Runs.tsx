@@ -3,21 +3,21 @@ import { useState } from "react";
 import { Link, useSearchParams } from "wouter";
 import { useMay } from "../../api/me.ts";
 import { useAssistants } from "../../api/queries.ts";
-import { formatCurl } from "../../api/curl.ts";
+import { formatCurl } from "../../api/server.ts";
 import type { Assistant, ThreadRow } from "../../api/types.ts";
-import { threadTip, threadTitle } from "../../chat/row.ts";
+import { threadTip, threadTitle } from "../../chat/thread-row.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
-import { Confirm } from "../../ui/Confirm.tsx";
+import { Confirm } from "../../resources/Confirm.tsx";
 import { countText } from "../../ui/format.ts";
-import { Page } from "../../page/Page.tsx";
-import { keepRange } from "../../page/range.ts";
-import { State } from "../../page/State.tsx";
-import { Empty, Loaded } from "../../page/states.tsx";
-import { type Column, Table } from "../../page/Table.tsx";
-import { Time } from "../../page/Time.tsx";
-import { untilText } from "../when.ts";
-import work from "../work.module.css";
+import { Page } from "../../resources/Page.tsx";
+import { keepRange } from "../../resources/range.ts";
+import { State } from "../../resources/State.tsx";
+import { Empty, Loaded } from "../../resources/states.tsx";
+import { type Column, Table } from "../../ui/Table.tsx";
+import { Time } from "../../ui/Time.tsx";
+import { untilText } from "../../ui/days.ts";
+import work from "../../resources/work.module.css";
 import { Failed } from "./Failed.tsx";
 import { describeWait, findCron, type OpenRun, type Split, splitRuns } from "./open.ts";
 import { cancelPending, cancelRun, useLiveRuns, useOpenRuns, useThreadsById, writeAssistantFilter } from "./queries.ts";
@@ -167,7 +167,7 @@ const runningColumns = (shared: Shared): Column<OpenRun>[] => [
   { id: "state", name: "Status", width: 96, cell: () => <State state="running" /> },
   ...shared,
   { id: "attempt", name: "Attempt", width: 64, end: true, cell: ({ attempt }) => attempt },
-  { id: "since", name: "Started", width: 88, end: true, fact: true, cell: (run) => <Time at={run.updated_at} /> },
+  { id: "since", name: "Started", width: 88, end: true, detail: true, cell: (run) => <Time at={run.updated_at} /> },
   { id: "act", name: "", width: 92, kept: true, end: true, cell: (run) => <Cancel run={run} /> },
 ];
 
@@ -176,7 +176,7 @@ const queuedColumns = (shared: Shared): Column<Split["queued"][number]>[] => [
     id: "place",
     name: "Place",
     width: 96,
-    fact: true,
+    detail: true,
     cell: ({ place, due }) => (due ? `${place} in line` : "scheduled"),
   },
   ...shared,
@@ -184,14 +184,14 @@ const queuedColumns = (shared: Shared): Column<Split["queued"][number]>[] => [
     id: "for",
     name: "Waits for",
     width: 140,
-    fact: true,
+    detail: true,
     cell: (run) => <span title={describeWait(run)}>{describeWait(run)}</span>,
   },
   {
     id: "since",
     name: "Due",
     width: 72,
-    fact: true,
+    detail: true,
     end: true,
     cell: ({ due, created_at }) => (due ? <Time at={created_at} /> : untilText(created_at)),
   },

@@ -10,7 +10,7 @@ export interface OpenRun {
   metadata: Record<string, unknown>;
   /** How often it was started: more than once after its process stopped. */
   attempt: number;
-  /** Of a run that waits for rules: which, and why. */
+  /** Only on a run that waits for rules: which, and why. */
   waiting_for?: { rule: string; key: string; reason: string }[];
 }
 
@@ -38,7 +38,7 @@ export function splitRuns(runs: OpenRun[], now: number): Split {
   return split;
 }
 
-/** What started a run, when that was no person: the id of a cron. */
+/** The cron that started a run, by its id; undefined for others. */
 export function findCron({ metadata }: OpenRun): string | undefined {
   return typeof metadata.cron_id === "string" ? metadata.cron_id : undefined;
 }
@@ -58,7 +58,7 @@ export const waitsForText = ({ waiting_for }: Required<Pick<OpenRun, "waiting_fo
     .map(({ rule, key, reason }) => `${key === "" ? rule : `${rule} · ${key}`}: ${REASONS[reason] ?? reason}`)
     .join(", ") || "its turn";
 
-/** What a queued run waits for: rules, its time, or the runs of its thread before it. */
+/** The reason why a queued run waits: rules, its time, or earlier runs of its thread. */
 export function describeWait({ waiting_for, due }: Split["queued"][number]): string {
   if (waiting_for) return waitsForText({ waiting_for });
   return due ? "the run before it" : "its time";

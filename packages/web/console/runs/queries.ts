@@ -1,12 +1,11 @@
-/** What the view of runs asks the server for: those that are open of their threads, those that failed of their traces. */
+/** Reads of the view of runs: those that are open of their threads, those that failed of their traces. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useCallback } from "react";
 import { call } from "../../api/http.ts";
-import { readAgain, useActivity } from "../../api/live.ts";
-import { queryClient } from "../../api/queries.ts";
+import { readAgain, useActivity } from "../../api/activity.ts";
+import { queryClient, useProjects } from "../../api/queries.ts";
 import type { ThreadRow } from "../../api/types.ts";
-import { useProjects } from "../../api/projects.ts";
-import type { TraceRow } from "../../trace/types.ts";
+import type { TraceRow } from "../../traces/types.ts";
 import type { OpenRun } from "./open.ts";
 
 const OPEN = ["open-runs"];

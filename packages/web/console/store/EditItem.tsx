@@ -1,12 +1,13 @@
 /** Writes an item: a new one, or the value of one that is there. */
 import { useId, useState } from "react";
-import { useAction } from "../../ui/action.ts";
+import { useAction } from "../../api/me.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
-import work from "../work.module.css";
+import work from "../../resources/work.module.css";
 import { parseLabels } from "./path.ts";
 import { type Item, writeItem } from "./queries.ts";
 import css from "./store.module.css";
+import { Trouble } from "../../resources/Trouble.tsx";
 
 export function EditItem({
   namespace,
@@ -121,11 +122,7 @@ export function EditItem({
             Counted from this write. Empty: the default of the deployment, or no expiry.
           </p>
         </div>
-        {saving.trouble !== "" && (
-          <p className={work.trouble} role="alert">
-            {saving.trouble}
-          </p>
-        )}
+        <Trouble text={saving.trouble} />
         {saving.refusal !== undefined && <p className={work.note}>{saving.refusal}.</p>}
         <div className={work.acts}>
           <Button look="filled" type="submit" {...saving.button}>

@@ -2,13 +2,12 @@
 import { X } from "lucide-react";
 import { useState } from "react";
 import { useMay } from "../../api/me.ts";
-import { Button } from "../../ui/Button.tsx";
-import { IconButton } from "../../ui/IconButton.tsx";
+import { Button, IconButton } from "../../ui/Button.tsx";
 import { Payload } from "../../ui/Payload.tsx";
 import { exactTime } from "../../ui/time.ts";
-import { Confirm } from "../../ui/Confirm.tsx";
-import { Empty, Loaded } from "../../page/states.tsx";
-import work from "../work.module.css";
+import { Confirm } from "../../resources/Confirm.tsx";
+import { Empty, Loaded } from "../../resources/states.tsx";
+import work from "../../resources/work.module.css";
 import { EditItem } from "./EditItem.tsx";
 import { deleteItem, useItem } from "./queries.ts";
 import css from "./store.module.css";
@@ -20,7 +19,7 @@ export function Item({ namespace, name, onClose }: { namespace: string[]; name: 
   const [asked, setAsked] = useState(false);
   if (editing && item.data) return <EditItem namespace={namespace} item={item.data} onDone={() => setEditing(false)} />;
   return (
-    // What scrolls must be reachable by keyboard.
+    // A box that scrolls must be reachable by keyboard.
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
     <section className={css.item} aria-label="Item" tabIndex={0}>
       <div className={work.head}>

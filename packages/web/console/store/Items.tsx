@@ -1,15 +1,15 @@
 /** The items at and below a namespace. On a narrow screen the namespaces below come first. */
 import { Link } from "wouter";
-import { useFrame } from "../../page/frame.ts";
-import { formatCurl } from "../../api/curl.ts";
-import { Button } from "../../ui/Button.tsx";
-import { Empty, Loaded } from "../../page/states.tsx";
-import { type Column, Table } from "../../page/Table.tsx";
-import { Time } from "../../page/Time.tsx";
-import work from "../work.module.css";
-import { formatAddress, listChildren, type Place, previewValue, same } from "./path.ts";
+import { useFrame } from "../../app/view-props.ts";
+import { formatCurl } from "../../api/server.ts";
+import { Empty, Loaded } from "../../resources/states.tsx";
+import { type Column, Table } from "../../ui/Table.tsx";
+import { Time } from "../../ui/Time.tsx";
+import work from "../../resources/work.module.css";
+import { formatAddress, listChildren, type StoreLocation, previewValue, same } from "./path.ts";
 import { type Item, useItems, useLevel } from "./queries.ts";
 import css from "./store.module.css";
+import { ShowMore } from "../../resources/ListPage.tsx";
 
 const WRITE = formatCurl(
   "/store/items -X PUT",
@@ -26,7 +26,7 @@ export function Items({
   place: { namespace, key, of, query },
   onOpen,
 }: {
-  place: Place;
+  place: StoreLocation;
   onOpen: (item: Pick<Item, "namespace" | "key">) => void;
 }) {
   const frame = useFrame();
@@ -64,13 +64,7 @@ export function Items({
                 onOpen={onOpen}
                 openKey={key === undefined ? undefined : itemId({ namespace: of, key })}
               />
-              {items.hasNextPage && (
-                <div>
-                  <Button disabled={items.isFetchingNextPage} onClick={() => void items.fetchNextPage()}>
-                    Show more
-                  </Button>
-                </div>
-              )}
+              <ShowMore query={items} />
             </>
           )
         }
@@ -102,7 +96,7 @@ function buildColumns(namespace: string[], query: string, rows: Item[]): Column<
     id: "namespace",
     name: "Namespace",
     width: 168,
-    fact: true,
+    detail: true,
     cell: ({ namespace: own }) => {
       const rest = own.slice(namespace.length).join(" / ");
       return <span title={rest}>{rest}</span>;
@@ -134,7 +128,7 @@ function buildColumns(namespace: string[], query: string, rows: Item[]): Column<
       name: "Changed",
       width: 88,
       end: true,
-      fact: true,
+      detail: true,
       cell: ({ updated_at }) => <Time at={updated_at} />,
     },
   ];

@@ -3,15 +3,15 @@ import { ChevronRight, Search } from "lucide-react";
 import { Fragment, useEffect, useState } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
 import { useMay } from "../../api/me.ts";
-import { useFrame } from "../../page/frame.ts";
+import { useFrame } from "../../app/view-props.ts";
 import controls from "../../ui/controls.module.css";
 import { useLater } from "../../ui/later.ts";
-import { Page } from "../../page/Page.tsx";
-import work from "../work.module.css";
+import { Page } from "../../resources/Page.tsx";
+import work from "../../resources/work.module.css";
 import { EditItem } from "./EditItem.tsx";
 import { Item } from "./Item.tsx";
 import { Items } from "./Items.tsx";
-import { formatAddress, type Place, parsePlace } from "./path.ts";
+import { formatAddress, type StoreLocation, parseLocation } from "./path.ts";
 import css from "./store.module.css";
 import { Tree } from "./Tree.tsx";
 
@@ -20,9 +20,9 @@ export default function Store() {
   const [params] = useSearchParams();
   const [, navigate] = useLocation();
   const frame = useFrame();
-  const place = parsePlace(params);
+  const place = parseLocation(params);
   const { namespace, key, of, isNew } = place;
-  const go = (change: Partial<Place>, replace = false) =>
+  const go = (change: Partial<StoreLocation>, replace = false) =>
     navigate(formatAddress({ ...place, key: undefined, of: undefined, isNew: false, ...change }), { replace });
   const beside = key !== undefined || isNew;
   return (

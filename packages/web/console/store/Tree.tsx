@@ -2,8 +2,8 @@
 import { ChevronRight } from "lucide-react";
 import { type KeyboardEvent, useRef, useState } from "react";
 import { Link } from "wouter";
-import { Failed, Loading } from "../../page/states.tsx";
-import work from "../work.module.css";
+import { Failed, Loading } from "../../resources/states.tsx";
+import work from "../../resources/work.module.css";
 import { formatAddress, listChildren, isBelow, same } from "./path.ts";
 import { MOST_CHILDREN, useLevel } from "./queries.ts";
 import css from "./store.module.css";

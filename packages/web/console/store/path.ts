@@ -1,7 +1,7 @@
 /** Where in the Store a page is, as its address says it: `?in=<label>&in=<label>&key=<key>`, and `&of=<label>` for each
  * label of the namespace of the item, where that is not the one in view. */
 
-export interface Place {
+export interface StoreLocation {
   namespace: string[];
   /** The item that is open. */
   key: string | undefined;
@@ -13,7 +13,7 @@ export interface Place {
   isNew: boolean;
 }
 
-export function parsePlace(params: URLSearchParams): Place {
+export function parseLocation(params: URLSearchParams): StoreLocation {
   const namespace = params.getAll("in").filter((label) => label !== "");
   const of = params.getAll("of").filter((label) => label !== "");
   return {
@@ -31,7 +31,7 @@ export function formatAddress({
   of = namespace,
   query = "",
   isNew = false,
-}: Partial<Place>): string {
+}: Partial<StoreLocation>): string {
   const params = new URLSearchParams();
   for (const label of namespace) params.append("in", label);
   if (query !== "") params.set("query", query);

@@ -1,16 +1,10 @@
-/** What the view of the Store asks the server for, and what it changes. Reading here does not prolong the life of an item. */
+/** Reads and changes of the view of the Store. Reading here does not prolong the life of an item. */
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { call } from "../../api/http.ts";
 import { queryClient } from "../../api/queries.ts";
+import type { Item } from "../../../../src/agents/memory/wire.ts";
 
-export interface Item {
-  namespace: string[];
-  key: string;
-  value: Record<string, unknown>;
-  created_at: string;
-  updated_at: string;
-  score?: number | null;
-}
+export type { Item };
 
 const ALL = ["store"];
 

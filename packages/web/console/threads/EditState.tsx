@@ -1,7 +1,7 @@
 import { useId, useState } from "react";
 import { call } from "../../api/http.ts";
 import { queryClient } from "../../api/queries.ts";
-import { useAction } from "../../ui/action.ts";
+import { useAction } from "../../api/me.ts";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import css from "./threads.module.css";

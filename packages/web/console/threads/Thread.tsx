@@ -5,25 +5,23 @@ import { useState } from "react";
 import { Link, useSearchParams } from "wouter";
 import { useRefusal } from "../../api/me.ts";
 import type { ThreadState } from "../../api/types.ts";
-import { threadTitle } from "../../chat/row.ts";
+import { threadTitle } from "../../chat/thread-row.ts";
 import { costText, quantityText, tokensText } from "../../ui/format.ts";
-import { Value } from "../../trace/Value.tsx";
+import { Value } from "../../traces/trace/Value.tsx";
 import { Button } from "../../ui/Button.tsx";
 import controls from "../../ui/controls.module.css";
 import { exactTime } from "../../ui/time.ts";
-import { Back } from "../../page/Back.tsx";
+import { Back, Page } from "../../resources/Page.tsx";
 import { PauseButton } from "../control/PauseButton.tsx";
-import { Changes } from "../changes/Changes.tsx";
-import { Page } from "../../page/Page.tsx";
-import { keepRange } from "../../page/range.ts";
-import { useReadOn } from "../readOn.ts";
-import { State } from "../../page/State.tsx";
-import { Empty, Loaded } from "../../page/states.tsx";
-import { Time } from "../../page/Time.tsx";
-import { type Column, Table } from "../../page/Table.tsx";
+import { Changes } from "../../resources/changes/Changes.tsx";
+import { keepRange } from "../../resources/range.ts";
+import { useReadOn } from "../../api/queries.ts";
+import { State } from "../../resources/State.tsx";
+import { Empty, Loaded } from "../../resources/states.tsx";
+import { Time } from "../../ui/Time.tsx";
+import { type Column, Table } from "../../ui/Table.tsx";
 import { EditState } from "./EditState.tsx";
-import { readOwner } from "./owner.ts";
-import { useCheckpoints, useSpent, useStateAt, useThreadRow } from "./queries.ts";
+import { readOwner, useCheckpoints, useSpent, useStateAt, useThreadRow } from "./queries.ts";
 import css from "./threads.module.css";
 
 const stateId = (state: ThreadState) => state.checkpoint.checkpoint_id;
@@ -170,7 +168,7 @@ function Checkpoint({
   const before = useStateAt(thread, checkpoint.parent_checkpoint?.checkpoint_id);
   const [editing, setEditing] = useState(false);
   return (
-    // What scrolls must be reachable by keyboard.
+    // A box that scrolls must be reachable by keyboard.
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
     <section className={css.detail} aria-label="Checkpoint" tabIndex={0}>
       <div className={css.acts}>

@@ -1,27 +1,25 @@
 /** The threads of all users, the newest first. */
 import { useState } from "react";
 import { Link, useLocation, useSearch } from "wouter";
-import { useAssistants } from "../../api/queries.ts";
-import { formatCurl } from "../../api/curl.ts";
+import { useAssistants, useReadOn } from "../../api/queries.ts";
+import { formatCurl } from "../../api/server.ts";
 import type { Assistant, ThreadRow } from "../../api/types.ts";
-import type { ViewProps } from "../../page/frame.ts";
-import { threadTip, threadTitle, waits } from "../../chat/row.ts";
+import type { ViewProps } from "../../app/view-props.ts";
+import { threadTip, threadTitle, waits } from "../../chat/thread-row.ts";
 import { costText, countText, durationText } from "../../ui/format.ts";
-import { Button } from "../../ui/Button.tsx";
-import { Page } from "../../page/Page.tsx";
-import { keepRange, useRange } from "../../page/range.ts";
-import { RangePicker } from "../../page/RangePicker.tsx";
-import { useReadOn } from "../readOn.ts";
-import { State } from "../../page/State.tsx";
-import { Command, Empty, Loaded, Loading } from "../../page/states.tsx";
-import { Time } from "../../page/Time.tsx";
-import { type Column, Table } from "../../page/Table.tsx";
+import { Page } from "../../resources/Page.tsx";
+import { keepRange } from "../../resources/range.ts";
+import { useRange, RangePicker } from "../../resources/RangePicker.tsx";
+import { State } from "../../resources/State.tsx";
+import { Command, Empty, Loaded, Loading } from "../../resources/states.tsx";
+import { Time } from "../../ui/Time.tsx";
+import { type Column, Table } from "../../ui/Table.tsx";
 import controls from "../../ui/controls.module.css";
 import { useLater } from "../../ui/later.ts";
 import css from "./threads.module.css";
-import { readOwner, text } from "./owner.ts";
-import { type SpentByThread, useAllThreads, useSpentByThread } from "./queries.ts";
+import { readOwner, text, type SpentByThread, useAllThreads, useSpentByThread } from "./queries.ts";
 import { Thread } from "./Thread.tsx";
+import { ShowMore } from "../../resources/ListPage.tsx";
 
 /** Milliseconds after the last letter, so that a word is one search. */
 const SEARCH_MS = 200;
@@ -90,13 +88,7 @@ function List() {
                 rowKey={threadKey}
                 onOpen={({ thread_id }) => navigate(`/console/threads/${thread_id}${search}`)}
               />
-              {threads.hasNextPage && (
-                <div>
-                  <Button disabled={threads.isFetchingNextPage} onClick={() => void threads.fetchNextPage()}>
-                    Show more
-                  </Button>
-                </div>
-              )}
+              <ShowMore query={threads} />
             </>
           )
         }
@@ -141,7 +133,7 @@ function buildColumns(
       id: "updated",
       name: "Changed",
       width: 88,
-      fact: true,
+      detail: true,
       end: true,
       cell: (row) => <Time at={row.updated_at} />,
     },
@@ -162,7 +154,7 @@ function buildColumns(
       name: "Latency p50",
       width: 96,
       end: true,
-      fact: true,
+      detail: true,
       cell: ({ thread_id }) => {
         const latency = spent?.get(thread_id)?.latency;
         return typeof latency === "number" && durationText(latency);
@@ -173,7 +165,7 @@ function buildColumns(
       name: "Cost",
       width: 80,
       end: true,
-      fact: true,
+      detail: true,
       cell: ({ thread_id }) => {
         const cost = spent?.get(thread_id)?.cost ?? 0;
         return cost > 0 && costText(cost);

@@ -1,9 +1,9 @@
-/** What the views of threads ask the server for. */
+/** Reads of the views of threads. */
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { call } from "../../api/http.ts";
 import type { ThreadRow, ThreadState } from "../../api/types.ts";
-import { useProjects } from "../../api/projects.ts";
-import type { Range } from "../../page/range.ts";
+import { useProjects } from "../../api/queries.ts";
+import type { Range } from "../../resources/range.ts";
 
 const PAGE = 100;
 
@@ -104,7 +104,7 @@ export function useSpent(thread: ThreadRow | undefined) {
   });
 }
 
-export interface Spent {
+interface Spent {
   run_count: number;
   total_tokens: number;
   total_cost: number;
@@ -153,3 +153,9 @@ export function useSpentByThread(range: Range) {
     },
   });
 }
+
+export const text = (value: unknown) => (typeof value === "string" ? value : "");
+
+/** Who a thread belongs to: what an auth handler noted in its metadata. */
+export const readOwner = ({ metadata }: ThreadRow) =>
+  text(metadata?.owner) || text(metadata?.user_id) || text(metadata?.user);

@@ -1,9 +1,9 @@
-/** What the workspace holds, and what its model calls cost, by UTC day. */
+/** Stored data of the workspace, and the cost of its model calls, by UTC day. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { call } from "../../api/http.ts";
-import type { Range } from "../../page/range.ts";
-import type { Figures, Series } from "../overview/queries.ts";
-import { type Day, findDays, forecastMonth } from "./figures.ts";
+import type { Range } from "../../resources/range.ts";
+import type { RunMetrics, Series } from "../overview/queries.ts";
+import { type Day, findDays, forecastMonth } from "./metrics.ts";
 
 export interface Usage {
   start_date: string;
@@ -15,7 +15,7 @@ export interface Usage {
 }
 
 /** Figures of runs with the same model. An empty key: runs that name none. */
-export interface Group extends Figures {
+export interface Group extends RunMetrics {
   key: string;
   prompt_tokens: number;
   completion_tokens: number;

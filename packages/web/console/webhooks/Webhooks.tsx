@@ -2,19 +2,23 @@
 import { useState } from "react";
 import { useLocation } from "wouter";
 import { useAssistants } from "../../api/queries.ts";
-import { formatCurl } from "../../api/curl.ts";
-import type { ViewProps } from "../../page/frame.ts";
-import { Button } from "../../ui/Button.tsx";
-import { Confirm } from "../../ui/Confirm.tsx";
-import { Page } from "../../page/Page.tsx";
-import css from "../parts.module.css";
-import { Secret } from "../Secret.tsx";
-import { Section } from "../Section.tsx";
-import { Command, Empty, Loaded } from "../../page/states.tsx";
-import { Table } from "../../page/Table.tsx";
-import { cronColumns, secretColumns } from "./columns.tsx";
-import { deleteSecret, type HookedCron, useHookedCrons, useSecrets, type WebhookSecret } from "./queries.ts";
-import { Rotate } from "./Rotate.tsx";
+import { formatCurl } from "../../api/server.ts";
+import type { ViewProps } from "../../app/view-props.ts";
+import { Button, IconButton } from "../../ui/Button.tsx";
+import { Confirm } from "../../resources/Confirm.tsx";
+import { Page } from "../../resources/Page.tsx";
+import css from "../../resources/parts.module.css";
+import { Secret } from "../../resources/Secret.tsx";
+import { Section } from "../../resources/Fields.tsx";
+import { Command, Empty, Loaded } from "../../resources/states.tsx";
+import { Table, type Column } from "../../ui/Table.tsx";
+import { deleteSecret, type HookedCron, useHookedCrons, useSecrets, type WebhookSecret, rotate } from "./queries.ts";
+import { Trash2 } from "lucide-react";
+import { State } from "../../resources/State.tsx";
+import { Ahead, Time } from "../../ui/Time.tsx";
+import { useAction } from "../../api/me.ts";
+import { Modal } from "../../ui/Modal.tsx";
+import { Form, Select } from "../../resources/Form.tsx";
 
 const PATH = "/console/webhooks";
 
@@ -131,5 +135,116 @@ export default function Webhooks({ id }: ViewProps) {
         />
       )}
     </Page>
+  );
+}
+
+/** The columns of signing secrets, and of crons with a webhook. */
+export const secretColumns = (onDelete: (row: WebhookSecret) => void): Column<WebhookSecret>[] => [
+  {
+    id: "hint",
+    name: "Secret",
+    width: 140,
+    kept: true,
+    grows: true,
+    cell: ({ hint }) => <span className={css.mono}>{hint}…</span>,
+  },
+  {
+    id: "expires",
+    name: "Signs until",
+    width: 132,
+    kept: true,
+    cell: ({ expires_at }) => (expires_at === null ? "next rotation" : <Ahead at={expires_at} />),
+  },
+  { id: "created", name: "Created", width: 88, end: true, cell: ({ created_at }) => <Time at={created_at} /> },
+  {
+    id: "delete",
+    name: "",
+    width: 64,
+    kept: true,
+    end: true,
+    cell: (row) => (
+      <IconButton label={`Delete ${row.hint}`} onClick={() => onDelete(row)}>
+        <Trash2 size={16} aria-hidden />
+      </IconButton>
+    ),
+  },
+];
+
+export const cronColumns = (nameAssistant: (row: HookedCron) => string): Column<HookedCron>[] => [
+  {
+    id: "state",
+    name: "State",
+    width: 88,
+    cell: ({ enabled }) => (
+      <State {...(enabled ? { state: "success", word: "active" } : { state: "idle", word: "paused" })} />
+    ),
+  },
+  {
+    id: "webhook",
+    name: "Address",
+    width: 180,
+    kept: true,
+    grows: true,
+    cell: ({ webhook }) => <span title={webhook}>{webhook}</span>,
+  },
+  { id: "schedule", name: "Schedule", width: 120, kept: true, cell: ({ schedule }) => <code>{schedule}</code> },
+  { id: "assistant", name: "Assistant", width: 120, cell: nameAssistant },
+  {
+    id: "next",
+    name: "Next run",
+    width: 130,
+    end: true,
+    cell: ({ next_run_date }) => <Ahead at={next_run_date} />,
+  },
+];
+
+const OVERLAPS = [
+  { seconds: 0, name: "End at once" },
+  { seconds: 3_600, name: "Sign for another hour" },
+  { seconds: 86_400, name: "Sign for another day" },
+  { seconds: 604_800, name: "Sign for another week" },
+];
+
+/** Makes a signing secret, the first one or one that follows others. */
+export function Rotate({
+  others,
+  onMade,
+  onClose,
+}: {
+  /** How many secrets sign now. */
+  others: number;
+  onMade: (secret: string) => void;
+  onClose: () => void;
+}) {
+  const action = useAction("webhooks.manage");
+  const [seconds, setSeconds] = useState(86_400);
+  const first = others === 0;
+  return (
+    <Modal
+      title={first ? "Create a signing secret" : "Rotate the signing secret"}
+      text={
+        first
+          ? "Every delivery of this workspace is signed with it from now on. It is shown once."
+          : "Deliveries carry a signature of each secret, so a receiver can change to the new one while the old ones sign."
+      }
+      onClose={onClose}
+    >
+      <Form
+        action={action}
+        submit="Create secret"
+        onSubmit={async () => onMade((await rotate(first ? 0 : seconds)).secret)}
+        onCancel={onClose}
+      >
+        {!first && (
+          <Select label="Earlier secrets" value={seconds} onChange={(event) => setSeconds(Number(event.target.value))}>
+            {OVERLAPS.map((one) => (
+              <option key={one.seconds} value={one.seconds}>
+                {one.name}
+              </option>
+            ))}
+          </Select>
+        )}
+      </Form>
+    </Modal>
   );
 }

@@ -1,31 +1,26 @@
-/** What is configured for webhooks: the secrets that sign them, and crons whose runs send one. */
+/** The configuration of webhooks: the secrets that sign them, and crons whose runs send one. */
 import { useQuery } from "@tanstack/react-query";
 import { call } from "../../api/http.ts";
 import { queryClient } from "../../api/queries.ts";
+import type { Cron } from "../../../../src/automation/crons/wire.ts";
+import type { Secret } from "../../../../src/deliveries/wire.ts";
 
-export interface WebhookSecret {
-  id: string;
-  /** The first characters of the secret. */
-  hint: string;
-  created_at: string;
-  /** Null: it signs until the next rotation. */
-  expires_at: string | null;
-}
+export type { Secret as WebhookSecret };
 
 const PATH = "/api/v1/webhook-secrets";
 
 export function useSecrets() {
   return useQuery({
     queryKey: ["webhook-secrets"],
-    queryFn: ({ signal }) => call<WebhookSecret[]>("GET", PATH, undefined, signal),
+    queryFn: ({ signal }) => call<Secret[]>("GET", PATH, undefined, signal),
   });
 }
 
 const again = () => queryClient.invalidateQueries({ queryKey: ["webhook-secrets"] });
 
 /** Makes a secret. The others sign for `seconds` more. */
-export async function rotate(seconds: number): Promise<WebhookSecret & { secret: string }> {
-  const made = await call<WebhookSecret & { secret: string }>("POST", PATH, { overlap_seconds: seconds });
+export async function rotate(seconds: number): Promise<Secret & { secret: string }> {
+  const made = await call<Secret & { secret: string }>("POST", PATH, { overlap_seconds: seconds });
   await again();
   return made;
 }
@@ -35,19 +30,7 @@ export async function deleteSecret(id: string): Promise<void> {
   await again();
 }
 
-export interface HookedCron {
-  cron_id: string;
-  schedule: string;
-  timezone: string | null;
-  enabled: boolean;
-  next_run_date: string | null;
-  assistant_id: string;
-  webhook: string;
-}
-
-interface Cron extends Omit<HookedCron, "webhook"> {
-  payload: { webhook?: unknown };
-}
+export type HookedCron = Omit<Cron, "payload"> & { webhook: string };
 
 const PAGE = 100;
 /** The most crons that are looked at. */

@@ -87,11 +87,8 @@ const MAX_TAGS = 20;
 type Value = string | number;
 
 interface Bounds {
-  /**
-   * By column: the least, the greatest, and how many runs have no value. Both are null when none has one. A block that an earlier
-   * version has sealed lacks some columns.
-   */
-  columns: { [column in BoundedColumn]?: [least: Value | null, greatest: Value | null, absent: number] };
+  /** By column: the least, the greatest, and how many runs have no value. Both are null when none has one. */
+  columns: { [column in BoundedColumn]: [least: Value | null, greatest: Value | null, absent: number] };
   /** The tags that all runs of the block have. */
   tags: string[];
 }
@@ -129,7 +126,7 @@ export function withinBounds(sql: SqlStorage, wanted: BoundedRun, blocks: number
   return readBounds(sql, blocks).flatMap(({ block, bounds }) => (!bounds || canPass(bounds, wanted) ? [block] : []));
 }
 
-/** Undefined are the bounds of a block that is open, or that an earlier version has sealed. */
+/** Undefined are the bounds of an open block. */
 export function readBounds(sql: SqlStorage, blocks: number[]): { block: number; bounds: Bounds | undefined }[] {
   const rows = sql.exec<{ block: number; bounds: string | null }>(
     `SELECT b.value AS block, s.bounds FROM json_each(?) b
@@ -145,9 +142,7 @@ export function readBounds(sql: SqlStorage, blocks: number[]): { block: number; 
 function canPass({ columns, tags }: Bounds, wanted: BoundedRun): boolean {
   if ("withoutTag" in wanted) return !tags.includes(wanted.withoutTag);
   const { column, comparison, value } = wanted;
-  const known = columns[column];
-  if (!known) return true;
-  const [least, greatest, absent] = known;
+  const [least, greatest, absent] = columns[column];
   if (value === null) return comparison === "eq" ? absent > 0 : least !== null;
   if (least === null || greatest === null) return comparison === "neq";
   switch (comparison) {

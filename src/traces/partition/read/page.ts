@@ -251,7 +251,7 @@ function changedSince(
     windows: `WITH w AS MATERIALIZED (SELECT value ->> 'startTime' AS start, value ->> 'endTime' AS until,
       value ->> 'change' AS change FROM json_each(?))`,
     runs: `(SELECT n FROM runs WHERE n >= ? UNION
-      SELECT n FROM runs INDEXED BY runs_change WHERE change > 0 AND change > first_change AND change > ?) c
+      SELECT n FROM runs INDEXED BY runs_change WHERE change > first_change AND change > ?) c
       CROSS JOIN runs r ON r.n = c.n WHERE EXISTS (
       SELECT 1 FROM w WHERE r.start_time >= w.start AND r.start_time < w.until AND r.change > w.change) AND`,
     values: [JSON.stringify(since), firstInsertedAfter(sql, least), least],

@@ -27,7 +27,7 @@ const MAX_STORED_GROUPS = 128;
 
 /**
  * The hours that one sum of a block may be of. The fewest with which the block has no more than `MAX_GROUPS` are chosen: runs
- * that arrive in another order than they started have many hours in each block. Earlier versions read sums of one hour only.
+ * that arrive in another order than they started have many hours in each block.
  */
 export const WIDTHS = [1, 6, 24];
 

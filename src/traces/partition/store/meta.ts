@@ -1,4 +1,5 @@
 /** The metadata of a partition: its identity, its size, and the changes that are not yet written to D1. */
+import { readMeta as readMetaRow, writeMeta as writeMetaRow } from "../../../lib/object-tables.ts";
 import type { TraceTier } from "../../projects/table.ts";
 import { dayBounds } from "../../time.ts";
 import type { PartitionIdentity, RunTimes, RunWrite } from "../../types.ts";
@@ -10,8 +11,8 @@ export interface PartitionCounts {
   bytes: number;
   /** start_time of the newest run, microseconds. */
   lastStart: number;
-  /** The number of the last change. Absent in a partition that has not changed since an earlier version. */
-  changes?: number;
+  /** The number of the last change. */
+  changes: number;
 }
 
 /** A change of a run's start_time (changes.ts). */
@@ -23,10 +24,7 @@ export interface RunMove {
 }
 
 type Meta = {
-  /** The format of the partition's storage (db/format.ts). */
-  format: number;
-  /** A partition of an earlier version has no shard in it: it is shard 0. */
-  identity: Omit<PartitionIdentity, "shard"> & { shard?: number };
+  identity: PartitionIdentity;
   /** How many shards the day has, as far as this one knows. Absent: one. */
   shards: number;
   counts: PartitionCounts;
@@ -44,19 +42,11 @@ type Meta = {
   run_times: { through: number; times: RunTimes };
 };
 
-export function readMeta<K extends keyof Meta>(sql: SqlStorage, name: K): Meta[K] | undefined {
-  const row = sql.exec<{ value: string }>("SELECT value FROM meta WHERE name = ?", name).toArray()[0];
-  return row === undefined ? undefined : (JSON.parse(row.value) as Meta[K]);
-}
+export const readMeta = <K extends keyof Meta>(sql: SqlStorage, name: K): Meta[K] | undefined =>
+  readMetaRow(sql, name) as Meta[K] | undefined;
 
-export function readIdentity(sql: SqlStorage): PartitionIdentity | undefined {
-  const identity = readMeta(sql, "identity");
-  return identity && { shard: 0, ...identity };
-}
-
-export function writeMeta<K extends keyof Meta>(sql: SqlStorage, name: K, value: Meta[K]): void {
-  sql.exec("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", name, JSON.stringify(value));
-}
+export const writeMeta = <K extends keyof Meta>(sql: SqlStorage, name: K, value: Meta[K]): void =>
+  writeMetaRow(sql, name, value);
 
 /** Stores what the partition is, if it does not know. A shard without runs is registered, too, so that it is found and expires. */
 export function identify(sql: SqlStorage, identity: PartitionIdentity): void {
@@ -87,12 +77,11 @@ export function lastNumber(sql: SqlStorage): number {
  */
 export function addToCounts(sql: SqlStorage, added: Omit<PartitionCounts, "changes">, change?: number): void {
   const counts = readMeta(sql, "counts") ?? { rows: 0, bytes: 0, lastStart: 0, changes: 0 };
-  const changes = change ?? counts.changes;
   writeMeta(sql, "counts", {
     rows: counts.rows + added.rows,
     bytes: counts.bytes + added.bytes,
     lastStart: Math.max(counts.lastStart, added.lastStart),
-    ...(changes === undefined ? {} : { changes }),
+    changes: change ?? counts.changes,
   });
 }
 

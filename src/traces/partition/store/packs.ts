@@ -1,6 +1,6 @@
 /**
  * Where a partition stores the payloads of its runs. Four runs with consecutive numbers share a row of `packs`. A run with larger
- * payloads, or with payloads or attachments in R2, has a row of its own in `payloads`, as all runs of earlier versions have.
+ * payloads, or with payloads or attachments in R2, has a row of its own in `payloads`.
  *
  * SQLite reads pages of 4,096 bytes and stores a smaller row in one page. With a row of 2.3 KB for each run, nearly half of each page
  * is empty. A larger row continues in pages of its own, and these are full.

@@ -1,8 +1,7 @@
-/** The partition's tables, and the migrations that make them. */
-import { FORMATS } from "../../../lib/object-tables.ts";
+/** The partition's tables. */
+import type { TableSchema } from "../../../lib/object-tables.ts";
 import { PACKED_COLUMNS } from "./packs.ts";
 import { IN_TRACES } from "./ids.ts";
-import { readMeta, writeMeta } from "./meta.ts";
 
 /** A run below a root of an earlier day; `runs_crossing` finds them, so this text must not change. */
 export const CROSSING =
@@ -12,277 +11,160 @@ export const CROSSING =
  * `runs` is narrow, because filters and lists read all of it. Payloads are in `packs` and `payloads` (packs.ts).
  * Times are microseconds, costs US dollars, lists and objects JSON.
  */
-const MIGRATIONS: { id: string; sql: string; fresh?: string }[] = [
-  {
-    id: "0000_runs",
-    sql: `
-      CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-      CREATE TABLE runs (
-        n INTEGER PRIMARY KEY,
-        id TEXT NOT NULL UNIQUE,
-        trace_id TEXT NOT NULL,
-        parent_run_id TEXT,
-        parent_run_ids TEXT NOT NULL,
-        dotted_order TEXT NOT NULL,
-        -- 1: the sender gave dotted_order. 0: it is derived from the parent, as far as that is known. 2: a root without one.
-        placed INTEGER NOT NULL,
-        name TEXT NOT NULL,
-        run_type TEXT NOT NULL,
-        start_time INTEGER NOT NULL,
-        end_time INTEGER,
-        first_token_time INTEGER,
-        status TEXT NOT NULL,
-        is_root INTEGER NOT NULL,
-        error TEXT,
-        tags TEXT NOT NULL,
-        metadata TEXT,
-        thread_id TEXT,
-        reference_example_id TEXT,
-        execution_order INTEGER NOT NULL,
-        -- What the run says of itself; the totals include its descendants.
-        usage TEXT,
-        total_tokens INTEGER,
-        prompt_tokens INTEGER,
-        completion_tokens INTEGER,
-        total_cost REAL,
-        prompt_cost REAL,
-        completion_cost REAL,
-        usage_details TEXT,
-        feedback_stats TEXT,
-        -- Which fields came from a patch: a late post leaves them alone.
-        patched INTEGER NOT NULL,
-        bytes INTEGER NOT NULL
-      );
-      CREATE INDEX runs_start ON runs (start_time, id);
-      CREATE INDEX runs_trace ON runs (trace_id);
-      CREATE INDEX runs_derived ON runs (parent_run_id) WHERE placed = 0;
-      CREATE INDEX runs_roots ON runs (start_time, id) WHERE is_root = 1;
-      CREATE INDEX runs_threads ON runs (thread_id, start_time) WHERE thread_id IS NOT NULL AND is_root = 1;
-      CREATE TABLE payloads (
-        n INTEGER PRIMARY KEY,
-        inputs TEXT,
-        outputs TEXT,
-        extra TEXT,
-        events TEXT,
-        serialized TEXT,
-        input_pairs TEXT,
-        output_pairs TEXT,
-        -- field -> {hash, bytes}: the column then holds a preview only.
-        large TEXT,
-        attachments TEXT
-      );
-      CREATE TABLE feedback (
-        id TEXT PRIMARY KEY,
-        run_id TEXT,
-        trace_id TEXT,
-        key TEXT NOT NULL,
-        score REAL,
-        -- The value as JSON, and as the text that filters compare.
-        value TEXT,
-        value_text TEXT,
-        source_type TEXT NOT NULL,
-        -- Everything else as JSON.
-        rest TEXT NOT NULL,
-        created_at INTEGER NOT NULL,
-        modified_at INTEGER NOT NULL
-      ) WITHOUT ROWID;
-      CREATE INDEX feedback_run ON feedback (run_id);
-    `,
-  },
-  { id: "0001_crossing", sql: `CREATE INDEX runs_crossing ON runs (trace_id) WHERE ${CROSSING}` },
-  {
-    id: "0002_blocks",
-    sql: `
-      -- The sealed blocks (blocks/blocks.ts). What the other two tables have of other blocks is not valid.
-      CREATE TABLE blocks (block INTEGER PRIMARY KEY, has_grams INTEGER NOT NULL, has_sums INTEGER NOT NULL);
-      CREATE TABLE grams (n INTEGER PRIMARY KEY, bits BLOB NOT NULL);
-      CREATE TABLE rollups (
-        block INTEGER NOT NULL,
-        n INTEGER NOT NULL,
-        hour INTEGER NOT NULL,
-        name TEXT NOT NULL,
-        run_type TEXT NOT NULL,
-        status TEXT NOT NULL,
-        is_root INTEGER NOT NULL,
-        model TEXT,
-        run_count INTEGER NOT NULL,
-        streaming_count INTEGER NOT NULL,
-        total_tokens INTEGER NOT NULL,
-        prompt_tokens INTEGER NOT NULL,
-        completion_tokens INTEGER NOT NULL,
-        total_cost REAL NOT NULL,
-        prompt_cost REAL NOT NULL,
-        completion_cost REAL NOT NULL,
-        last_run_start_time INTEGER NOT NULL,
-        -- Sketches as JSON: how many durations each bucket has.
-        latencies TEXT NOT NULL,
-        first_tokens TEXT NOT NULL,
-        PRIMARY KEY (block, n)
-      ) WITHOUT ROWID;
-    `,
-  },
-  {
-    id: "0003_changes",
-    sql: `
-      -- The number of the run's last change (changes.ts); 0 for a run that has not changed since an earlier version.
-      ALTER TABLE runs ADD COLUMN change INTEGER NOT NULL DEFAULT 0;
-      CREATE INDEX runs_change ON runs (change, start_time, id) WHERE change > 0;
-    `,
-  },
-  {
-    id: "0004_deleted",
-    sql: `
-      -- The ids of deleted traces and of their runs.
-      CREATE TABLE deleted (id TEXT PRIMARY KEY) WITHOUT ROWID;
-      -- The keys in R2 of what is still to be deleted there.
-      CREATE TABLE doomed (key TEXT PRIMARY KEY) WITHOUT ROWID;
-    `,
-  },
-  {
-    id: "0005_due",
-    sql: `
-      -- When the object may be deleted, milliseconds.
-      ALTER TABLE doomed ADD COLUMN due INTEGER NOT NULL DEFAULT 0;
-    `,
-  },
-  {
-    id: "0006_bounds",
-    sql: `
-      -- The least and greatest values of sealed blocks as JSON (blocks/bounds.ts).
-      CREATE TABLE bounds (block INTEGER PRIMARY KEY, bounds TEXT NOT NULL);
-    `,
-  },
-  {
-    id: "0007_packs",
-    sql: `
-      -- The payloads of the runs 4n to 4n + 3 (packs.ts).
-      CREATE TABLE packs (
-        n INTEGER PRIMARY KEY,
-        inputs_0 TEXT, outputs_0 TEXT, extra_0 TEXT, events_0 TEXT,
-        serialized_0 TEXT, input_pairs_0 TEXT, output_pairs_0 TEXT,
-        inputs_1 TEXT, outputs_1 TEXT, extra_1 TEXT, events_1 TEXT,
-        serialized_1 TEXT, input_pairs_1 TEXT, output_pairs_1 TEXT,
-        inputs_2 TEXT, outputs_2 TEXT, extra_2 TEXT, events_2 TEXT,
-        serialized_2 TEXT, input_pairs_2 TEXT, output_pairs_2 TEXT,
-        inputs_3 TEXT, outputs_3 TEXT, extra_3 TEXT, events_3 TEXT,
-        serialized_3 TEXT, input_pairs_3 TEXT, output_pairs_3 TEXT
-      );
-    `,
-  },
-  {
-    id: "0008_failed",
-    sql: `
-      -- Failed runs and their traces. A filter must name the status as a literal for SQLite to use it (filter/sql.ts).
-      CREATE INDEX runs_failed ON runs (start_time, id, trace_id) WHERE status = 'error';
-    `,
-  },
-  {
-    id: "0009_unlisted",
-    sql: `
-      -- The ids of deleted feedback. Their places are still to be deleted in D1.
-      CREATE TABLE unlisted (id TEXT PRIMARY KEY) WITHOUT ROWID;
-    `,
-  },
-  { id: "0010_feedback_trace", sql: `CREATE INDEX feedback_trace ON feedback (trace_id)` },
-  {
-    id: "0011_groups",
-    sql: `
-      -- See groups.ts. 0: a group of its own, as all runs of earlier versions.
-      ALTER TABLE runs ADD COLUMN followers INTEGER NOT NULL DEFAULT 0;
-      -- The number of the change that inserted the run (changes.ts); 0 for a run of an earlier version.
-      ALTER TABLE runs ADD COLUMN first_change INTEGER NOT NULL DEFAULT 0;
-    `,
-    // A partition that has runs keeps its larger indexes: another index costs a row for each run.
-    fresh: `
-      DROP INDEX runs_trace;
-      CREATE INDEX runs_trace ON runs (trace_id) WHERE followers >= 0;
-      DROP INDEX runs_change;
-      CREATE INDEX runs_change ON runs (change, start_time, id) WHERE change > 0 AND change > first_change;
-    `,
-  },
-  {
-    id: "0012_timed",
-    sql: `
-      -- See run-ids.ts. 0: the run is in the index of ids, as all runs of earlier versions.
-      ALTER TABLE runs ADD COLUMN timed INTEGER NOT NULL DEFAULT 0;
-    `,
-    // Without a UNIQUE column, whose index has all runs. Roots are found by the index of starts, which says which runs are roots.
-    fresh: `
-      DROP TABLE runs;
-      CREATE TABLE runs (
-        n INTEGER PRIMARY KEY, id TEXT NOT NULL, trace_id TEXT NOT NULL, parent_run_id TEXT, parent_run_ids TEXT NOT NULL,
-        dotted_order TEXT NOT NULL, placed INTEGER NOT NULL, name TEXT NOT NULL, run_type TEXT NOT NULL,
-        start_time INTEGER NOT NULL, end_time INTEGER, first_token_time INTEGER, status TEXT NOT NULL, is_root INTEGER NOT NULL,
-        error TEXT, tags TEXT NOT NULL, metadata TEXT, thread_id TEXT, reference_example_id TEXT,
-        execution_order INTEGER NOT NULL, usage TEXT, total_tokens INTEGER, prompt_tokens INTEGER, completion_tokens INTEGER,
-        total_cost REAL, prompt_cost REAL, completion_cost REAL, usage_details TEXT, feedback_stats TEXT,
-        patched INTEGER NOT NULL, bytes INTEGER NOT NULL, change INTEGER NOT NULL DEFAULT 0,
-        followers INTEGER NOT NULL DEFAULT 0, first_change INTEGER NOT NULL DEFAULT 0, timed INTEGER NOT NULL DEFAULT 0
-      );
-      CREATE UNIQUE INDEX runs_id ON runs (id) WHERE timed = 0;
-      CREATE INDEX runs_start ON runs (start_time, id, is_root);
-      CREATE INDEX runs_trace ON runs (trace_id) WHERE ${IN_TRACES};
-      CREATE INDEX runs_derived ON runs (parent_run_id) WHERE placed = 0;
-      CREATE INDEX runs_threads ON runs (thread_id, start_time) WHERE thread_id IS NOT NULL AND is_root = 1;
-      CREATE INDEX runs_crossing ON runs (trace_id) WHERE ${CROSSING};
-      CREATE INDEX runs_failed ON runs (start_time, id, trace_id) WHERE status = 'error';
-      CREATE INDEX runs_change ON runs (change, start_time, id) WHERE change > 0 AND change > first_change;
-    `,
-  },
-  {
-    id: "0013_rules",
-    sql: `
-      -- The runs that rules have taken (rules.ts). due: when it may be given, milliseconds; null when it is over.
-      CREATE TABLE rule_runs (
-        n INTEGER NOT NULL, rule TEXT NOT NULL, state TEXT NOT NULL DEFAULT 'due', due INTEGER,
-        attempts INTEGER NOT NULL DEFAULT 0, step INTEGER NOT NULL DEFAULT 0, cost REAL NOT NULL DEFAULT 0,
-        PRIMARY KEY (n, rule)
-      ) WITHOUT ROWID;
-      CREATE INDEX rule_runs_due ON rule_runs (rule, due) WHERE state = 'due';
-      CREATE TABLE rule_readings (
-        rule TEXT NOT NULL, reading TEXT NOT NULL, change INTEGER NOT NULL, n INTEGER NOT NULL, PRIMARY KEY (rule, reading)
-      ) WITHOUT ROWID;
-      -- The sums of rule_runs, which has a row for each run.
-      CREATE TABLE rule_counts (
-        rule TEXT PRIMARY KEY, taken INTEGER NOT NULL, done INTEGER NOT NULL, failed INTEGER NOT NULL, cost REAL NOT NULL
-      ) WITHOUT ROWID;
-    `,
-  },
-  {
-    id: "0014_kept",
-    sql: `
-      -- The traces that are kept for longer than the others (kept.ts).
-      CREATE TABLE kept (trace_id TEXT PRIMARY KEY) WITHOUT ROWID;
-    `,
-  },
-];
+export const PARTITION_SCHEMA: TableSchema = {
+  kind: "partition",
+  steps: [
+    `CREATE TABLE runs (
+       n INTEGER PRIMARY KEY,
+       id TEXT NOT NULL,
+       trace_id TEXT NOT NULL,
+       parent_run_id TEXT,
+       parent_run_ids TEXT NOT NULL,
+       dotted_order TEXT NOT NULL,
+       -- 1: the sender gave dotted_order. 0: it is derived from the parent, as far as that is known. 2: a root without one.
+       placed INTEGER NOT NULL,
+       name TEXT NOT NULL,
+       run_type TEXT NOT NULL,
+       start_time INTEGER NOT NULL,
+       end_time INTEGER,
+       first_token_time INTEGER,
+       status TEXT NOT NULL,
+       is_root INTEGER NOT NULL,
+       error TEXT,
+       tags TEXT NOT NULL,
+       metadata TEXT,
+       thread_id TEXT,
+       reference_example_id TEXT,
+       execution_order INTEGER NOT NULL,
+       -- What the run says of itself; the totals include its descendants.
+       usage TEXT,
+       total_tokens INTEGER,
+       prompt_tokens INTEGER,
+       completion_tokens INTEGER,
+       total_cost REAL,
+       prompt_cost REAL,
+       completion_cost REAL,
+       usage_details TEXT,
+       feedback_stats TEXT,
+       -- Which fields came from a patch: a late post leaves them alone.
+       patched INTEGER NOT NULL,
+       bytes INTEGER NOT NULL,
+       -- The number of the run's last change, and of the one that inserted it (changes.ts).
+       change INTEGER NOT NULL DEFAULT 0,
+       -- Which runs the indexes of traces and ids leave out (ids.ts).
+       followers INTEGER NOT NULL DEFAULT 0,
+       first_change INTEGER NOT NULL DEFAULT 0,
+       timed INTEGER NOT NULL DEFAULT 0
+     );
+     CREATE UNIQUE INDEX runs_id ON runs (id) WHERE timed = 0;
+     -- Also finds roots.
+     CREATE INDEX runs_start ON runs (start_time, id, is_root);
+     CREATE INDEX runs_trace ON runs (trace_id) WHERE ${IN_TRACES};
+     CREATE INDEX runs_derived ON runs (parent_run_id) WHERE placed = 0;
+     CREATE INDEX runs_threads ON runs (thread_id, start_time) WHERE thread_id IS NOT NULL AND is_root = 1;
+     CREATE INDEX runs_crossing ON runs (trace_id) WHERE ${CROSSING};
+     -- Failed runs and their traces. A filter must name the status as a literal for SQLite to use it (filter/sql.ts).
+     CREATE INDEX runs_failed ON runs (start_time, id, trace_id) WHERE status = 'error';
+     CREATE INDEX runs_change ON runs (change, start_time, id) WHERE change > first_change;
 
-/** True when the tables exist. The check creates nothing. */
-export function hasTables(sql: SqlStorage): boolean {
-  return sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'meta'").toArray().length > 0;
-}
+     CREATE TABLE payloads (
+       n INTEGER PRIMARY KEY,
+       inputs TEXT,
+       outputs TEXT,
+       extra TEXT,
+       events TEXT,
+       serialized TEXT,
+       input_pairs TEXT,
+       output_pairs TEXT,
+       -- field -> {hash, bytes}: the column then holds a preview only.
+       large TEXT,
+       attachments TEXT
+     );
+     -- The payloads of the runs 4n to 4n + 3 (packs.ts).
+     CREATE TABLE packs (
+       n INTEGER PRIMARY KEY,
+       inputs_0 TEXT, outputs_0 TEXT, extra_0 TEXT, events_0 TEXT,
+       serialized_0 TEXT, input_pairs_0 TEXT, output_pairs_0 TEXT,
+       inputs_1 TEXT, outputs_1 TEXT, extra_1 TEXT, events_1 TEXT,
+       serialized_1 TEXT, input_pairs_1 TEXT, output_pairs_1 TEXT,
+       inputs_2 TEXT, outputs_2 TEXT, extra_2 TEXT, events_2 TEXT,
+       serialized_2 TEXT, input_pairs_2 TEXT, output_pairs_2 TEXT,
+       inputs_3 TEXT, outputs_3 TEXT, extra_3 TEXT, events_3 TEXT,
+       serialized_3 TEXT, input_pairs_3 TEXT, output_pairs_3 TEXT
+     );
 
-/** Brings the tables to the newest migration. Cheap when they are there. */
-export function migrate(storage: DurableObjectStorage): void {
-  storage.transactionSync(() => {
-    storage.sql.exec("CREATE TABLE IF NOT EXISTS _migrations (id TEXT PRIMARY KEY)");
-    const done = new Set(
-      storage.sql
-        .exec<{ id: string }>("SELECT id FROM _migrations")
-        .toArray()
-        .map((row) => row.id),
-    );
-    for (const { id, sql, fresh } of MIGRATIONS) {
-      if (done.has(id)) continue;
-      storage.sql.exec(sql);
-      if (fresh !== undefined && done.size === 0) storage.sql.exec(fresh);
-      storage.sql.exec("INSERT INTO _migrations (id) VALUES (?)", id);
-    }
-    // Older indexes without groups are those of format 1, which the version before reads.
-    if (done.size === 0) writeMeta(storage.sql, "format", FORMATS.partition);
-    else if (readMeta(storage.sql, "format") === undefined) writeMeta(storage.sql, "format", 1);
-  });
-}
+     CREATE TABLE feedback (
+       id TEXT PRIMARY KEY,
+       run_id TEXT,
+       trace_id TEXT,
+       key TEXT NOT NULL,
+       score REAL,
+       -- The value as JSON, and as the text that filters compare.
+       value TEXT,
+       value_text TEXT,
+       source_type TEXT NOT NULL,
+       -- Everything else as JSON.
+       rest TEXT NOT NULL,
+       created_at INTEGER NOT NULL,
+       modified_at INTEGER NOT NULL
+     ) WITHOUT ROWID;
+     CREATE INDEX feedback_run ON feedback (run_id);
+     CREATE INDEX feedback_trace ON feedback (trace_id);
+     -- The ids of deleted feedback. Their locations are still to be deleted in D1.
+     CREATE TABLE unlisted (id TEXT PRIMARY KEY) WITHOUT ROWID;
+
+     -- The closed blocks (blocks/blocks.ts). What the other three tables have of other blocks is not valid.
+     CREATE TABLE blocks (block INTEGER PRIMARY KEY, has_grams INTEGER NOT NULL, has_sums INTEGER NOT NULL);
+     CREATE TABLE grams (n INTEGER PRIMARY KEY, bits BLOB NOT NULL);
+     -- The least and greatest values as JSON (blocks/blocks.ts).
+     CREATE TABLE bounds (block INTEGER PRIMARY KEY, bounds TEXT NOT NULL);
+     CREATE TABLE rollups (
+       block INTEGER NOT NULL,
+       n INTEGER NOT NULL,
+       hour INTEGER NOT NULL,
+       name TEXT NOT NULL,
+       run_type TEXT NOT NULL,
+       status TEXT NOT NULL,
+       is_root INTEGER NOT NULL,
+       model TEXT,
+       run_count INTEGER NOT NULL,
+       streaming_count INTEGER NOT NULL,
+       total_tokens INTEGER NOT NULL,
+       prompt_tokens INTEGER NOT NULL,
+       completion_tokens INTEGER NOT NULL,
+       total_cost REAL NOT NULL,
+       prompt_cost REAL NOT NULL,
+       completion_cost REAL NOT NULL,
+       last_run_start_time INTEGER NOT NULL,
+       -- Sketches as JSON: how many durations each bucket has.
+       latencies TEXT NOT NULL,
+       first_tokens TEXT NOT NULL,
+       PRIMARY KEY (block, n)
+     ) WITHOUT ROWID;
+
+     -- The ids of deleted traces and of their runs.
+     CREATE TABLE deleted (id TEXT PRIMARY KEY) WITHOUT ROWID;
+     -- The keys in R2 of what is still to be deleted there, and when it may be, milliseconds.
+     CREATE TABLE doomed (key TEXT PRIMARY KEY, due INTEGER NOT NULL) WITHOUT ROWID;
+     -- The traces that are kept for longer than the others (retention.ts).
+     CREATE TABLE kept (trace_id TEXT PRIMARY KEY) WITHOUT ROWID;
+
+     -- The runs that rules have taken (rules.ts). due: when it may be given, milliseconds; null when it is over.
+     CREATE TABLE rule_runs (
+       n INTEGER NOT NULL, rule TEXT NOT NULL, state TEXT NOT NULL DEFAULT 'due', due INTEGER,
+       attempts INTEGER NOT NULL DEFAULT 0, step INTEGER NOT NULL DEFAULT 0, cost REAL NOT NULL DEFAULT 0,
+       PRIMARY KEY (n, rule)
+     ) WITHOUT ROWID;
+     CREATE INDEX rule_runs_due ON rule_runs (rule, due) WHERE state = 'due';
+     CREATE TABLE rule_readings (
+       rule TEXT NOT NULL, reading TEXT NOT NULL, change INTEGER NOT NULL, n INTEGER NOT NULL, PRIMARY KEY (rule, reading)
+     ) WITHOUT ROWID;
+     -- The sums of rule_runs, which has a row for each run.
+     CREATE TABLE rule_counts (
+       rule TEXT PRIMARY KEY, taken INTEGER NOT NULL, done INTEGER NOT NULL, failed INTEGER NOT NULL, cost REAL NOT NULL
+     ) WITHOUT ROWID;`,
+  ],
+};
 
 export interface RunRow {
   n: number;

@@ -1,7 +1,6 @@
 /** Upserting a batch of writes in one transaction. */
 import { segment, uuidTime } from "../../time.ts";
 import { OF_IDS } from "../store/ids.ts";
-import { FORMATS } from "../../../lib/object-tables.ts";
 import { firstNumber, joinPayloads, PACKED_COLUMNS, payloadSql } from "../store/packs.ts";
 import { blobsOfRow, blobsOfWrite, noteBlobs, unusedBlobs, byTrace, dissolveGroups, groupRuns } from "./delete.ts";
 import { openBlocks } from "../blocks/blocks.ts";
@@ -10,7 +9,7 @@ import { refreshStats } from "../feedback.ts";
 import type { PriceTable } from "../../../limits/prices/prices.ts";
 import type { RunWrite } from "../../types.ts";
 import { type Day, emptyRow, mergeRun, sumKnown, sumTotals } from "./merge.ts";
-import { addToCounts, lastNumber, noteWritten, readMeta, writeMeta } from "../store/meta.ts";
+import { addToCounts, lastNumber, noteWritten } from "../store/meta.ts";
 import { writePayloads } from "../store/payloads.ts";
 import { PAYLOAD_COLUMNS, RUN_COLUMNS, type WholeRow } from "../store/tables.ts";
 import { weighWrite } from "../../limits.ts";
@@ -187,8 +186,6 @@ function keepTotals(row: WholeRow, known: WholeRow): void {
 function insertRuns(sql: SqlStorage, rows: WholeRow[], change: number): void {
   const first = firstNumber(lastNumber(sql) + 1, rows.length);
   groupRuns(rows);
-  // The version before would not find the others of a group, and gives a run no number of its first change.
-  if (rows.length > 0 && readMeta(sql, "format") !== FORMATS.partition) writeMeta(sql, "format", FORMATS.partition);
   for (const [index, row] of rows.entries()) {
     row.n = first + index;
     row.first_change = change;

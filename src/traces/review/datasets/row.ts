@@ -1,31 +1,11 @@
 /** Datasets as the platform calls them. */
-import * as v from "valibot";
-import { AnyObject, Count, Id, Time } from "../../../http/shapes.ts";
 import type { Database } from "../../../db/client.ts";
 import { countDatasetExperiments } from "../../projects/store.ts";
 import { countExamples } from "../examples/store.ts";
 import type { DatasetRow } from "./store.ts";
+import type { Dataset } from "./wire.ts";
 
-export type Dataset = v.InferOutput<typeof Dataset>;
-export const Dataset = v.pipe(
-  v.object({
-    id: Id,
-    tenant_id: v.string(),
-    name: v.string(),
-    description: v.nullable(v.string()),
-    data_type: v.string(),
-    created_at: Time,
-    modified_at: Time,
-    example_count: Count,
-    session_count: Count,
-    last_session_start_time: v.nullable(Time),
-    inputs_schema_definition: v.nullable(AnyObject),
-    outputs_schema_definition: v.nullable(AnyObject),
-    metadata: AnyObject,
-    externally_managed: v.literal(false),
-  }),
-  v.title("Dataset"),
-);
+export { Dataset } from "./wire.ts";
 
 /** The datasets of one workspace, with their counts of examples and experiments. */
 export async function toWireDatasets(db: Database, workspaceId: string, rows: DatasetRow[]): Promise<Dataset[]> {

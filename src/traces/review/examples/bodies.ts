@@ -7,7 +7,7 @@ import { type PayloadBlob, putBlob } from "../../ingest/payloads.ts";
 import type { ExampleAttachment } from "../datasets/table.ts";
 import { BODY_BYTES, INLINE_BYTES, INLINE_TOTAL_BYTES } from "./schema.ts";
 import { decodeJson } from "../../../lib/json.ts";
-import { findSchemaBreach, findSchemaFault } from "../../../lib/json-schema.ts";
+import { findSchemaBreach } from "../../../lib/json-schema.ts";
 import type { DatasetRow } from "../datasets/store.ts";
 
 /** A body as its row holds it: JSON text, or the hash of the text in R2. */
@@ -91,10 +91,10 @@ export type SchemaCheck = (id: string, bodies: { inputs?: Uint8Array; outputs?: 
 
 /** @throws Problem 422 (from what it gives) that names the body, the place in it, and the rule */
 export function enforceSchemas({ inputsSchema, outputsSchema }: DatasetRow): SchemaCheck {
-  // A version before stored schemas that cannot be enforced.
-  const schemas = Object.entries({ inputs: inputsSchema, outputs: outputsSchema }).filter(
-    ([, schema]) => schema && findSchemaFault(schema) === undefined,
-  ) as ["inputs" | "outputs", Record<string, unknown>][];
+  const schemas = Object.entries({ inputs: inputsSchema, outputs: outputsSchema }).filter(([, schema]) => schema) as [
+    "inputs" | "outputs",
+    Record<string, unknown>,
+  ][];
   return (id, bodies) => {
     for (const [name, schema] of schemas) {
       const json = bodies[name];

@@ -1,87 +1,17 @@
 /** Annotation queues and their items as the platform calls them. */
-import * as v from "valibot";
-import { AnyObject, Count, Id, open, Time } from "../../../http/shapes.ts";
 import { jsonList } from "../../../lib/json.ts";
 import type { ConfigRow } from "../feedback/store.ts";
 import { isoFromMicros } from "../../time.ts";
 import type { ItemRow, ReviewedItem } from "./item-store.ts";
 import type { QueueRow } from "./store.ts";
+import type { Config, Queue, QueueInfo, QueueItem, QueueWithRubric, Reviews, ReviewedQueueItem } from "./wire.ts";
 
-const text = v.nullable(v.string());
-const time = v.nullable(Time);
-export const Queue = v.pipe(
-  v.object({
-    id: Id,
-    tenant_id: v.string(),
-    name: v.string(),
-    description: text,
-    queue_type: v.literal("single"),
-    default_dataset: text,
-    num_reviewers_per_item: v.nullable(Count),
-    enable_reservations: v.boolean(),
-    reservation_minutes: v.nullable(Count),
-    reviewer_access_mode: v.literal("any"),
-    assigned_reviewers: v.array(v.string()),
-    metadata: AnyObject,
-    run_rule_id: v.null(),
-    source_rule_id: v.null(),
-    created_at: Time,
-    updated_at: Time,
-  }),
-  v.title("AnnotationQueue"),
-);
-
-const Config = v.object({
-  id: v.string(),
-  tenant_id: v.string(),
-  feedback_key: v.string(),
-  feedback_config: AnyObject,
-  is_lower_score_better: v.nullable(v.boolean()),
-  modified_at: Time,
-});
-export const QueueWithRubric = v.object({
-  ...Queue.entries,
-  rubric_instructions: text,
-  rubric_items: v.array(open({ feedback_config: v.nullable(Config) })),
-});
-
-export const QueueItem = v.pipe(
-  v.object({
-    id: Id,
-    queue_id: Id,
-    item_type: v.picklist(["THREAD", "RUN"]),
-    run_id: text,
-    thread_id: text,
-    project_id: v.string(),
-    start_time: time,
-    added_at: Time,
-    last_reviewed_time: time,
-    source_proposed_example_id: text,
-  }),
-  v.title("AnnotationQueueItem"),
-);
-
-const Reviews = v.object({
-  effective_added_at: Time,
-  completed_by: v.array(v.unknown()),
-  reserved_by: v.array(v.unknown()),
-});
-export const ReviewedQueueItem = v.object({ ...QueueItem.entries, ...Reviews.entries });
-
-const { added_at, last_reviewed_time, source_proposed_example_id } = QueueItem.entries;
-/** What a run in a queue has besides its own fields. */
-export const QueueInfo = v.object({
-  queue_run_id: Id,
-  added_at,
-  last_reviewed_time,
-  source_proposed_example_id,
-  ...Reviews.entries,
-});
+export { Queue, QueueWithRubric, QueueItem, ReviewedQueueItem, QueueInfo } from "./wire.ts";
 
 const iso = (millis: number) => new Date(millis).toISOString();
 const isoOrNull = (millis: number | null) => (millis === null ? null : iso(millis));
 
-export function toWireQueue(row: QueueRow): v.InferOutput<typeof Queue> {
+export function toWireQueue(row: QueueRow): Queue {
   return {
     id: row.id,
     tenant_id: row.workspaceId,
@@ -103,7 +33,7 @@ export function toWireQueue(row: QueueRow): v.InferOutput<typeof Queue> {
 }
 
 /** With the rubric, whose items have the configs of their keys. */
-export function toWireRubric(row: QueueRow, configs: ConfigRow[]): v.InferOutput<typeof QueueWithRubric> {
+export function toWireRubric(row: QueueRow, configs: ConfigRow[]): QueueWithRubric {
   const byKey = new Map(configs.map((config) => [config.key, config]));
   return {
     ...toWireQueue(row),
@@ -115,13 +45,7 @@ export function toWireRubric(row: QueueRow, configs: ConfigRow[]): v.InferOutput
   };
 }
 
-function toWireConfig({
-  workspaceId,
-  key,
-  config,
-  isLowerScoreBetter,
-  modifiedAt,
-}: ConfigRow): v.InferOutput<typeof Config> {
+function toWireConfig({ workspaceId, key, config, isLowerScoreBetter, modifiedAt }: ConfigRow): Config {
   return {
     id: key,
     tenant_id: workspaceId,
@@ -132,7 +56,7 @@ function toWireConfig({
   };
 }
 
-export function toWireItem(row: ItemRow): v.InferOutput<typeof QueueItem> {
+export function toWireItem(row: ItemRow): QueueItem {
   return {
     id: row.id,
     queue_id: row.queueId,
@@ -147,16 +71,16 @@ export function toWireItem(row: ItemRow): v.InferOutput<typeof QueueItem> {
   };
 }
 
-export function toWireReviewedItem(row: ReviewedItem): v.InferOutput<typeof ReviewedQueueItem> {
+export function toWireReviewedItem(row: ReviewedItem): ReviewedQueueItem {
   return { ...toWireItem(row), ...toWireReviews(row) };
 }
 
-export function toWireQueueInfo(row: ReviewedItem): v.InferOutput<typeof QueueInfo> {
+export function toWireQueueInfo(row: ReviewedItem): QueueInfo {
   const { added_at, last_reviewed_time, source_proposed_example_id } = toWireItem(row);
   return { queue_run_id: row.id, added_at, last_reviewed_time, source_proposed_example_id, ...toWireReviews(row) };
 }
 
-function toWireReviews({ effectiveAddedAt, completedBy, reservedBy }: ReviewedItem): v.InferOutput<typeof Reviews> {
+function toWireReviews({ effectiveAddedAt, completedBy, reservedBy }: ReviewedItem): Reviews {
   return {
     effective_added_at: iso(effectiveAddedAt),
     completed_by: jsonList(completedBy) ?? [],

@@ -4,13 +4,14 @@ import { expect, it } from "vitest";
 import { segment, dayBounds } from "../../../../src/traces/time.ts";
 import { deleteTraces, keepWrites, tracesBegunHere } from "../../../../src/traces/partition/write/delete.ts";
 import { putFeedback } from "../../../../src/traces/partition/feedback.ts";
-import { findHeldIds, writeMeta } from "../../../../src/traces/partition/store/meta.ts";
+import { findHeldIds } from "../../../../src/traces/partition/store/meta.ts";
 import { readPage } from "../../../../src/traces/partition/read/page.ts";
 import { queryRuns, storedIds } from "../../../../src/traces/partition/read/read.ts";
 import { closable } from "../../../../src/traces/partition/blocks/blocks.ts";
 import { closeBlock } from "../../../../src/traces/partition/write/close.ts";
 import { partitionStats } from "../../../../src/traces/partition/stats/stats.ts";
-import { migrate } from "../../../../src/traces/partition/store/tables.ts";
+import { PARTITION_SCHEMA } from "../../../../src/traces/partition/store/tables.ts";
+import { ObjectTables } from "../../../../src/lib/object-tables.ts";
 import { applyWrites } from "../../../../src/traces/partition/write/write.ts";
 import type { RunSelection } from "../../../../src/traces/rpc.ts";
 import type { RunWrite, StoredFeedback } from "../../../../src/traces/types.ts";
@@ -87,8 +88,8 @@ function expectRead(sql: SqlStorage, list: Map<string, Known>, gone: Set<string>
   }
 }
 
-it.each([false, true])("are each read once on every path; of an earlier version: %s", async (isOld) => {
-  const random = seeded(`ids ${isOld}`);
+it("are each read once on every path", async () => {
+  const random = seeded("ids");
   const chance = (share: number) => random.next() < share;
   const pick = <T>(items: T[]) => items[random.between(0, items.length)] as T;
   let made = 0;
@@ -109,12 +110,7 @@ it.each([false, true])("are each read once on every path; of an earlier version:
     ])();
   await runInDurableObject(env.TRACE_PARTITION.getByName(crypto.randomUUID()), (_, { storage }) => {
     const { sql } = storage;
-    migrate(storage);
-    if (isOld) {
-      sql.exec("DROP INDEX runs_id; CREATE UNIQUE INDEX runs_id ON runs (id)");
-      sql.exec("CREATE INDEX runs_roots ON runs (start_time, id) WHERE is_root = 1");
-      writeMeta(sql, "format", 2);
-    }
+    new ObjectTables(storage, PARTITION_SCHEMA).make();
     const list = new Map<string, Known>();
     const gone = new Set<string>();
     const late: RunWrite[] = [];
@@ -153,8 +149,6 @@ it.each([false, true])("are each read once on every path; of an earlier version:
         expect(kept).toHaveLength(writes.length);
         applyWrites(sql, "prefix/", DAY_BOUNDS, kept, priceTable(undefined));
       });
-      // What the version before has written.
-      if (isOld && step < 20) sql.exec("UPDATE runs SET timed = 0");
       const one = pick([...list.values()]);
       if (chance(0.3)) {
         storage.transactionSync(() => putFeedback(sql, feedbackOn(crypto.randomUUID(), one.id, one.trace)));
@@ -185,7 +179,7 @@ it.each([false, true])("are each read once on every path; of an earlier version:
 it("10,000 of one millisecond are found by few rows each", async () =>
   runInDurableObject(env.TRACE_PARTITION.getByName(crypto.randomUUID()), (_, { storage }) => {
     const { sql } = storage;
-    migrate(storage);
+    new ObjectTables(storage, PARTITION_SCHEMA).make();
     const root = uuid7(NOON, "f".repeat(12));
     const ids = Array.from({ length: 10_000 }, (_, i) => uuid7(NOON, i.toString(16).padStart(12, "0")));
     const writes = ids.map((id): RunWrite => ({

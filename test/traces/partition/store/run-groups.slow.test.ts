@@ -5,7 +5,8 @@ import { firstInsertedAfter, lastChange } from "../../../../src/traces/partition
 import { DELETED_AT_ONCE, deleteTraces, groupRuns } from "../../../../src/traces/partition/write/delete.ts";
 import { OF_IDS, OF_TRACES } from "../../../../src/traces/partition/store/ids.ts";
 import { countChanged } from "../../../../src/traces/partition/read/page.ts";
-import { migrate } from "../../../../src/traces/partition/store/tables.ts";
+import { PARTITION_SCHEMA } from "../../../../src/traces/partition/store/tables.ts";
+import { ObjectTables } from "../../../../src/lib/object-tables.ts";
 import { applyWrites } from "../../../../src/traces/partition/write/write.ts";
 import { priceTable } from "../../../../src/limits/prices/prices.ts";
 import { dayBounds } from "../../../../src/traces/time.ts";
@@ -16,17 +17,10 @@ import { DAY, NOON, uuid7 } from "../../../support/traces.ts";
 const IDENTITY = { workspaceId: "w", projectId: "p", day: DAY, shard: 0, traceTier: "longlived" as const };
 const WINDOW = { startTime: 0, endTime: NOON * 2, filter: null };
 
-/** Runs work on a new partition's tables. `isOld`: those of a version that had each run in both indexes. */
-function runInTables(isOld: boolean, work: (sql: SqlStorage, storage: DurableObjectStorage) => void): Promise<void> {
+/** Runs work on a new partition's tables. */
+function runInTables(work: (sql: SqlStorage, storage: DurableObjectStorage) => void): Promise<void> {
   return runInDurableObject(env.TRACE_PARTITION.getByName(crypto.randomUUID()), (_, { storage }) => {
-    migrate(storage);
-    if (isOld) {
-      storage.sql.exec("DROP INDEX runs_trace; CREATE INDEX runs_trace ON runs (trace_id)");
-      storage.sql.exec(
-        "DROP INDEX runs_change; CREATE INDEX runs_change ON runs (change, start_time, id) WHERE change > 0",
-      );
-      storage.sql.exec("DROP INDEX runs_id; CREATE UNIQUE INDEX runs_id ON runs (id)");
-    }
+    new ObjectTables(storage, PARTITION_SCHEMA).make();
     work(storage.sql, storage);
   });
 }
@@ -60,58 +54,44 @@ function expectFound(sql: SqlStorage): void {
 
 const segment = (id: string) => `20260801T120000000000Z${id}`;
 
-for (const isOld of [false, true])
-  it(`finds the same runs as a scan, after random writes${isOld ? " to a partition of an earlier version" : ""}`, async () => {
-    const random = seeded(`groups ${isOld}`);
-    const pickBelow = (limit: number) => random.between(0, limit);
-    const chance = (share: number) => random.next() < share;
-    const pick = <T>(items: T[]) => items[pickBelow(items.length)];
-    let made = 0;
-    const newId = () => uuid7(NOON, (made++).toString(16).padStart(12, "0"));
-    await runInTables(isOld, (sql, storage) => {
-      const runs: { id: string; trace: string }[] = [];
-      for (let step = 0; step < 60; step++) {
-        const traces = Array.from({ length: 1 + pickBelow(3) }, newId);
-        const writes = Array.from({ length: 1 + pickBelow(8) }, (): RunWrite => {
-          const known = pick(runs);
-          const trace = chance(0.2) && known ? known.trace : (pick(traces) ?? newId());
-          if (known && chance(0.3)) {
-            const dotted_order = chance(0.5) ? `${segment(trace)}.${segment(known.id)}` : undefined;
-            const start_time = chance(0.3) ? NOON + random.between(-4, 9) * 1000 : undefined;
-            return { kind: "patch", id: known.id, start_time, end_time: NOON + 5, name: `n${step}`, dotted_order };
-          }
-          const isRoot = chance(0.3);
-          const id = isRoot && runs.every((run) => run.id !== trace) ? trace : newId();
-          runs.push({ id, trace });
-          if (chance(0.2)) return { kind: "post", id, parent_run_id: pick(runs)?.id, start_time: NOON };
-          const dotted_order = id === trace ? segment(id) : `${segment(trace)}.${segment(id)}`;
-          return { kind: "post", id, trace_id: trace, dotted_order, start_time: NOON + pickBelow(1000) };
-        });
-        storage.transactionSync(() => apply(sql, writes));
+it("finds the same runs as a scan, after random writes", async () => {
+  const random = seeded("groups");
+  const pickBelow = (limit: number) => random.between(0, limit);
+  const chance = (share: number) => random.next() < share;
+  const pick = <T>(items: T[]) => items[pickBelow(items.length)];
+  let made = 0;
+  const newId = () => uuid7(NOON, (made++).toString(16).padStart(12, "0"));
+  await runInTables((sql, storage) => {
+    const runs: { id: string; trace: string }[] = [];
+    for (let step = 0; step < 60; step++) {
+      const traces = Array.from({ length: 1 + pickBelow(3) }, newId);
+      const writes = Array.from({ length: 1 + pickBelow(8) }, (): RunWrite => {
         const known = pick(runs);
-        if (known && chance(0.1)) storage.transactionSync(() => deleteTraces(sql, "prefix/", [known.trace]));
-        expectFound(sql);
-      }
-    });
+        const trace = chance(0.2) && known ? known.trace : (pick(traces) ?? newId());
+        if (known && chance(0.3)) {
+          const dotted_order = chance(0.5) ? `${segment(trace)}.${segment(known.id)}` : undefined;
+          const start_time = chance(0.3) ? NOON + random.between(-4, 9) * 1000 : undefined;
+          return { kind: "patch", id: known.id, start_time, end_time: NOON + 5, name: `n${step}`, dotted_order };
+        }
+        const isRoot = chance(0.3);
+        const id = isRoot && runs.every((run) => run.id !== trace) ? trace : newId();
+        runs.push({ id, trace });
+        if (chance(0.2)) return { kind: "post", id, parent_run_id: pick(runs)?.id, start_time: NOON };
+        const dotted_order = id === trace ? segment(id) : `${segment(trace)}.${segment(id)}`;
+        return { kind: "post", id, trace_id: trace, dotted_order, start_time: NOON + pickBelow(1000) };
+      });
+      storage.transactionSync(() => apply(sql, writes));
+      const known = pick(runs);
+      if (known && chance(0.1)) storage.transactionSync(() => deleteTraces(sql, "prefix/", [known.trace]));
+      expectFound(sql);
+    }
   });
-
-it("gives a partition of an earlier version the new format with the next run, not when it is opened", async () =>
-  runInTables(true, (sql, storage) => {
-    const format = () => sql.exec<{ value: string }>("SELECT value FROM meta WHERE name = 'format'").one().value;
-    expect(format()).toBe("4");
-    sql.exec("UPDATE meta SET value = '1' WHERE name = 'format'");
-    migrate(storage);
-    expect(format()).toBe("1");
-    storage.transactionSync(() =>
-      apply(sql, [{ kind: "post", id: uuid7(NOON, "b".padStart(12, "0")), start_time: NOON }]),
-    );
-    expect(format()).toBe("4");
-  }));
+});
 
 it("finds the rest of a trace whose deletion has begun", async () => {
   const trace = uuid7(NOON, "a".padStart(12, "0"));
   const count = DELETED_AT_ONCE + 50;
-  await runInTables(false, (sql, storage) => {
+  await runInTables((sql, storage) => {
     const writes = Array.from({ length: count }, (_, i): RunWrite => {
       const id = i === 0 ? trace : uuid7(NOON, (i + 100).toString(16).padStart(12, "0"));
       const dotted_order = i === 0 ? segment(id) : `${segment(trace)}.${segment(id)}`;

@@ -2,7 +2,8 @@
 import { env, runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
 import { segment, dayBounds } from "../../../../src/traces/time.ts";
-import { migrate } from "../../../../src/traces/partition/store/tables.ts";
+import { PARTITION_SCHEMA } from "../../../../src/traces/partition/store/tables.ts";
+import { ObjectTables } from "../../../../src/lib/object-tables.ts";
 import { applyWrites } from "../../../../src/traces/partition/write/write.ts";
 import type { RunWrite } from "../../../../src/traces/types.ts";
 import { priceTable } from "../../../../src/limits/prices/prices.ts";
@@ -39,7 +40,7 @@ const trace = (tokens = usage): RunWrite[] => [
 
 it("writes no row, also where a run's totals include those below it", async () => {
   await runInDurableObject(env.TRACE_PARTITION.getByName(crypto.randomUUID()), async (_, { storage }) => {
-    migrate(storage);
+    new ObjectTables(storage, PARTITION_SCHEMA).make();
     const { sql } = storage;
     const deliver = (writes: RunWrite[]) =>
       countRowsWritten(sql, async () => applyWrites(sql, "prefix/", dayBounds(DAY), writes, priceTable(undefined)));

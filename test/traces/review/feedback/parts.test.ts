@@ -19,7 +19,7 @@ it("belongs to the run that its body names, and has the id of its part", async (
   const answer = await sendMultipart(caller, [
     ...runParts("post", run),
     part(first, { run_id: run.id, key: "correct", score: 1 }),
-    // Senders of earlier versions name the part by the run.
+    // Some senders name the part by the run.
     part(run.id, { key: "short", score: 0 }),
     part(run.id, { run_id: run.id, key: "polite", score: 0.5 }),
     part(second, { run_id: run.id, id: second, key: "useful", score: 0.25 }),

@@ -1,1 +1,0 @@
-ALTER TABLE `feedback_places` ADD `user_id` text;

@@ -1,2 +1,0 @@
-ALTER TABLE `audit_log` ADD `address` text;--> statement-breakpoint
-ALTER TABLE `audit_log` ADD `user_agent` text;

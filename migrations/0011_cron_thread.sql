@@ -1,1 +1,0 @@
-CREATE INDEX `crons_thread` ON `crons` (`workspace_id`,`thread_id`);

@@ -1,2 +1,0 @@
-CREATE INDEX `trace_partitions_changes` ON `trace_partitions` (`workspace_id`,`project_id`,`changes`);--> statement-breakpoint
-CREATE INDEX `rule_parts_waiting` ON `rule_parts` (`touched_at`) WHERE "rule_parts"."taken" > "rule_parts"."done" + "rule_parts"."failed";
