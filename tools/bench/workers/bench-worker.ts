@@ -9,8 +9,13 @@
 import weir from "../../../examples/demo/worker.ts";
 import { ObjectTables } from "../../../src/lib/object-tables.ts";
 import { addToCounts, readMeta } from "../../../src/traces/partition/store/meta.ts";
-import { PACKED_COLUMNS, SLOTS, slotColumn } from "../../../src/traces/partition/store/packs.ts";
-import { PARTITION_SCHEMA, PAYLOAD_COLUMNS, RUN_COLUMNS } from "../../../src/traces/partition/store/tables.ts";
+import { SLOTS, slotColumn } from "../../../src/traces/partition/store/payloads.ts";
+import {
+  PACKED_COLUMNS,
+  PARTITION_SCHEMA,
+  PAYLOAD_COLUMNS,
+  RUN_COLUMNS,
+} from "../../../src/traces/partition/store/tables.ts";
 import { TracePartition as Product } from "../../../src/traces/partition/object.ts";
 import { fillIndex, type Filling } from "./bench-index.ts";
 

@@ -8,7 +8,7 @@ import type { FilterLiteral } from "../../filter/syntax.ts";
 import { isExactNumber } from "../../../lib/json.ts";
 import { toGlob, isPlainPattern, MAX_PATTERN_BYTES, patternPieces } from "../../filter/values.ts";
 import { OF_TRACES, numbersOfIds, OF_IDS } from "../store/ids.ts";
-import { joinPayloads, payloadSql } from "../store/packs.ts";
+import { joinPayloads, payloadSql } from "../store/payloads.ts";
 import { clip, clipSql, MAX_PATH, MAX_VALUE } from "../../text.ts";
 import { type KeySource, loadRing } from "../../../access/encryption/keys.ts";
 import { Problem } from "../../../lib/problem.ts";

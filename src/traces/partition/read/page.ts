@@ -1,5 +1,5 @@
 /** Reading a page of runs as columns, for exports. */
-import { joinPayloads, payloadSql } from "../store/packs.ts";
+import { joinPayloads, payloadSql } from "../store/payloads.ts";
 import {
   joinTexts,
   layOut,

@@ -3,7 +3,7 @@ import type { TraceTier } from "../../projects/table.ts";
 import type { LargeField, LargePayload, PartitionIdentity, QueriedRun, TraceTreeRun } from "../../types.ts";
 import type { PayloadRow, RunRow } from "../store/tables.ts";
 import { type Condition, tierSql } from "./condition.ts";
-import { joinPayloads, payloadSql } from "../store/packs.ts";
+import { joinPayloads, payloadSql } from "../store/payloads.ts";
 import type { QueryRequest, RunSelection } from "../../rpc.ts";
 import { narrowByBlock, type BlockSource, selectSource, readBlockCondition } from "../blocks/candidates.ts";
 import { selectionCondition } from "./selection.ts";

@@ -2,7 +2,7 @@
  * How long this server's own runs of graphs took, as histograms over the partition's day. They are built on request
  * from the traces that arrived since the last request, so that they cost a run nothing.
  */
-import { joinPayloads, payloadSql } from "../store/packs.ts";
+import { joinPayloads, payloadSql } from "../store/payloads.ts";
 import { BOUNDS, type Histogram, type RunTimes, type DurationCounts } from "../../types.ts";
 import { readMeta, writeMeta } from "../store/meta.ts";
 

@@ -17,7 +17,7 @@ import { selectionCondition } from "../read/selection.ts";
 import { readCounts, DurationCounter, stepSql } from "./durations.ts";
 import { addRun, addSums, GROUPED, GROUPED_COLUMNS, type Groups, type GroupSums, NO_SUMS } from "./groups.ts";
 import { hasSums, isSummed, sumRuns } from "./rollups.ts";
-import { joinPayloads, payloadSql } from "../store/packs.ts";
+import { joinPayloads, payloadSql } from "../store/payloads.ts";
 import { previewText_ as preview } from "../../text.ts";
 
 /** Up to this many runs are read one by one, and their durations are exact. */

@@ -1,6 +1,5 @@
 /** The partition's tables. */
 import type { TableSchema } from "../../../lib/object-tables.ts";
-import { PACKED_COLUMNS } from "./packs.ts";
 import { IN_TRACES } from "./ids.ts";
 
 /** A run below a root of an earlier day; `runs_crossing` finds them, so this text must not change. */
@@ -8,7 +7,7 @@ export const CROSSING =
   "is_root = 0 AND substr(dotted_order, 1, 8) <> strftime('%Y%m%d', start_time / 1000000, 'unixepoch')";
 
 /**
- * `runs` is narrow, because filters and lists read all of it. Payloads are in `packs` and `payloads` (packs.ts).
+ * `runs` is narrow, because filters and lists read all of it. Payloads are in `packs` and `payloads` (payloads.ts).
  * Times are microseconds, costs US dollars, lists and objects JSON.
  */
 export const PARTITION_SCHEMA: TableSchema = {
@@ -80,7 +79,7 @@ export const PARTITION_SCHEMA: TableSchema = {
        large TEXT,
        attachments TEXT
      );
-     -- The payloads of the runs 4n to 4n + 3 (packs.ts).
+     -- The payloads of the runs 4n to 4n + 3 (payloads.ts).
      CREATE TABLE packs (
        n INTEGER PRIMARY KEY,
        inputs_0 TEXT, outputs_0 TEXT, extra_0 TEXT, events_0 TEXT,
@@ -256,5 +255,17 @@ export const RUN_COLUMNS = [
   "first_change",
   "timed",
 ] as const satisfies (keyof RunRow)[];
+
+/** The payload columns that a pack has for each of its runs. */
+export const PACKED_COLUMNS = [
+  "inputs",
+  "outputs",
+  "extra",
+  "events",
+  "serialized",
+  "input_pairs",
+  "output_pairs",
+] as const;
+export type PackedColumn = (typeof PACKED_COLUMNS)[number];
 
 export const PAYLOAD_COLUMNS = [...PACKED_COLUMNS, "large", "attachments"] as const satisfies (keyof PayloadRow)[];

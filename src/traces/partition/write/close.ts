@@ -1,5 +1,5 @@
 /** Sealing a block: writing its grams, its bounds and its sums. */
-import { joinPayloads, payloadSql } from "../store/packs.ts";
+import { joinPayloads, payloadSql } from "../store/payloads.ts";
 import { dayBounds } from "../../time.ts";
 import { addRun, GROUPED, GROUPED_COLUMNS, type Groups } from "../stats/groups.ts";
 import { writeSums } from "../stats/rollups.ts";

@@ -1,7 +1,8 @@
 /** Upserting a batch of writes in one transaction. */
 import { segment, uuidTime } from "../../time.ts";
 import { OF_IDS } from "../store/ids.ts";
-import { firstNumber, joinPayloads, PACKED_COLUMNS, payloadSql } from "../store/packs.ts";
+import { firstNumber, joinPayloads, payloadSql, writePayloads } from "../store/payloads.ts";
+import { PACKED_COLUMNS, PAYLOAD_COLUMNS, RUN_COLUMNS, type WholeRow } from "../store/tables.ts";
 import { blobsOfRow, blobsOfWrite, noteBlobs, unusedBlobs, byTrace, dissolveGroups, groupRuns } from "./delete.ts";
 import { openBlocks } from "../blocks/blocks.ts";
 import { newChange, numberRuns, noteMoves } from "../store/changes.ts";
@@ -10,8 +11,6 @@ import type { PriceTable } from "../../../limits/prices/prices.ts";
 import type { RunWrite } from "../../types.ts";
 import { type Day, emptyRow, mergeRun, sumKnown, sumTotals } from "./merge.ts";
 import { addToCounts, lastNumber, noteWritten } from "../store/meta.ts";
-import { writePayloads } from "../store/payloads.ts";
-import { PAYLOAD_COLUMNS, RUN_COLUMNS, type WholeRow } from "../store/tables.ts";
 import { weighWrite } from "../../limits.ts";
 
 // Completing the place of runs that came without a dotted_order, once their parents are known.

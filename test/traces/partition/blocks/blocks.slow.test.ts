@@ -3,7 +3,7 @@ import { env, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { parseFilter } from "../../../../src/traces/filter/filter.ts";
 import { hasGrams, splitGrams, GramSet } from "../../../../src/traces/partition/blocks/grams.ts";
-import { SLOTS } from "../../../../src/traces/partition/store/packs.ts";
+import { SLOTS } from "../../../../src/traces/partition/store/payloads.ts";
 import { queryRuns } from "../../../../src/traces/partition/read/read.ts";
 import type { QueryRequest, RunSelection } from "../../../../src/traces/rpc.ts";
 import type { TraceStats } from "../../../../src/traces/types.ts";

@@ -2,8 +2,8 @@
 import { env, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { parseFilter } from "../../../../src/traces/filter/filter.ts";
-import { PACKED_COLUMNS, SLOTS, slotColumn } from "../../../../src/traces/partition/store/packs.ts";
-import { PAYLOAD_COLUMNS } from "../../../../src/traces/partition/store/tables.ts";
+import { SLOTS, slotColumn } from "../../../../src/traces/partition/store/payloads.ts";
+import { PACKED_COLUMNS, PAYLOAD_COLUMNS } from "../../../../src/traces/partition/store/tables.ts";
 import { tracePartition } from "../../../../src/traces/stub.ts";
 import { PAYLOAD_FIELDS, type PartitionIdentity, type RunWrite } from "../../../../src/traces/types.ts";
 import { evaluate } from "../../../support/evaluate-filter.ts";

@@ -1,8 +1,8 @@
 /** Payloads around the limits of the platform: a row holds 2 MB, and a character of UTF-8 up to four bytes. */
 import { env, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import { PACKED_COLUMNS, SLOTS, slotColumn } from "../../../../src/traces/partition/store/packs.ts";
-import { PAYLOAD_COLUMNS, RUN_COLUMNS } from "../../../../src/traces/partition/store/tables.ts";
+import { SLOTS, slotColumn } from "../../../../src/traces/partition/store/payloads.ts";
+import { PACKED_COLUMNS, PAYLOAD_COLUMNS, RUN_COLUMNS } from "../../../../src/traces/partition/store/tables.ts";
 import { type Caller, newCaller } from "../../../support/caller.ts";
 import {
   DAY,
