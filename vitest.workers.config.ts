@@ -115,7 +115,11 @@ export default defineConfig(async () => {
     expect: { poll: { timeout: POLL_MS } },
   };
   const slow = ALL ? [] : ["test/**/*.slow.test.ts"];
-  const nowhere = ["test/{cli,compat,docs,conformance,crash,browser,python,upgrade,scripts}/**", "node_modules/**", ...slow];
+  const nowhere = [
+    "test/{cli,compat,docs,conformance,crash,browser,python,upgrade,scripts}/**",
+    "node_modules/**",
+    ...slow,
+  ];
   return {
     test: {
       // More workerd processes than processors: one waits for timers and the disk as often as for the processor.

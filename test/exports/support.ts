@@ -121,7 +121,13 @@ export async function readExport(s3: FakeS3, exportId: string) {
   for (const key of keys) {
     const file = (s3.objects.get(key) as Uint8Array<ArrayBuffer>).slice().buffer;
     const parsers = { timestampFromMicroseconds: (micros: bigint) => micros };
-    rows.push(...(await parquetReadObjects({ file, parsers, compressors: { ZSTD: zstdDecompressSync } })));
+    rows.push(
+      ...(await parquetReadObjects({
+        file,
+        parsers,
+        compressors: { ZSTD: (bytes: Uint8Array) => new Uint8Array(zstdDecompressSync(bytes)) },
+      })),
+    );
   }
   return { manifest, rows, keys };
 }

@@ -22,7 +22,7 @@ const MANY = makeRuns({
 const PAGE = 700;
 const compressors = {
   GZIP: (bytes: Uint8Array) => new Uint8Array(gunzipSync(bytes)),
-  ZSTD: zstdDecompressSync,
+  ZSTD: (bytes: Uint8Array) => new Uint8Array(zstdDecompressSync(bytes)),
 };
 /** Times as bigint microseconds, so that nothing is rounded away. */
 const parsers = { timestampFromMicroseconds: (micros: bigint) => micros };
