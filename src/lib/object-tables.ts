@@ -50,7 +50,7 @@ const MAKE_META = "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL
 const IN_META: VersionStatements = {
   table: "meta",
   select: "SELECT value ->> 'format' AS format, value ->> 'steps' AS steps FROM meta WHERE name = 'version'",
-  set: "INSERT OR REPLACE INTO meta VALUES ('version', json_object('format', ?1, 'steps', ?2))",
+  set: "INSERT OR REPLACE INTO meta VALUES ('version', json_object('format', CAST(?1 AS INTEGER), 'steps', CAST(?2 AS INTEGER)))",
 };
 
 export class ObjectTables {
