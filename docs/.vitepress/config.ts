@@ -10,7 +10,7 @@ import { alignedByClass, filesOnly } from "./files-only.ts";
 import { highlight } from "./highlight.ts";
 import { checkAnchors, linksWithinDocs, slug } from "./links.ts";
 import { HOME, sidebar } from "./pages.ts";
-import { copyViewer } from "./reference.ts";
+import { writeViewer } from "./reference.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 
@@ -37,7 +37,7 @@ export default defineConfig({
   transformHtml: filesOnly,
   buildEnd: (site) => {
     checkAnchors(site);
-    copyViewer(site.outDir);
+    writeViewer(site.outDir);
   },
   themeConfig: {
     nav: [{ text: "API reference", link: "/reference", target: "_self" }],

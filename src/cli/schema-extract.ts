@@ -1,14 +1,14 @@
 /** JSON Schemas of graphs that are typed only in TypeScript, from the types that the compiler sees. */
-import TJS, { type ts as TS } from "typescript-json-schema";
+import { getLibFiles, libFolderInMemoryPath as LIB, ts } from "@ts-morph/common";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { writeWhole, posix, type Project } from "./project/project.ts";
 import { splitCodeSpec } from "./project/langgraph-json.ts";
+import { type JsonSchema, typeSchema } from "./type-schema.ts";
 
 // The graphs that a graph has as nodes, read from the source of its file: their types are not in the type of the graph.
 
-const { ts } = TJS;
-type Node = TS.Node;
+type Node = ts.Node;
 
 /** A node that is a graph: its namespace, such as `outer|inner`, and the variable of the file that holds it. */
 export interface Subgraph {
@@ -179,7 +179,6 @@ function schemaTypes(type: string, index: number, subgraph?: number): string[] {
   ];
 }
 
-export type JsonSchema = Record<string, unknown>;
 type SchemasByKind = Partial<Record<SchemaKind, JsonSchema>>;
 /** By graph id; those of its subgraphs by their namespaces. */
 export type ExtractedSchemas = Record<string, SchemasByKind & { subgraphs?: Record<string, SchemasByKind> }>;
@@ -197,15 +196,16 @@ export function extractSchemas(project: Project): ExtractedSchemas {
   // Vite reloads the page for any tsconfig.json below its root.
   rmSync(join(folder, "tsconfig.json"), { force: true });
   const program = createProgram(project, folder, graphs);
-  const generator = TJS.buildGenerator(program, { required: true, ref: false, topRef: false, ignoreErrors: true }, [
-    file,
-  ]);
-  if (!generator) return {};
+  const checker = program.getTypeChecker();
+  const source = program.getSourceFile(file);
+  const declared = source && checker.getSymbolAtLocation(source);
+  if (!declared) return {};
+  const types = new Map(checker.getExportsOfModule(declared).map((symbol) => [symbol.name, symbol]));
   const readKinds = (i: number, subgraph?: number): SchemasByKind => {
     const kinds = KINDS.flatMap((kind) => {
-      const name = typeName(i, kind, subgraph);
-      const schema = attempt(() => tidy(generator.getSchemaForSymbol(name) as JsonSchema) as JsonSchema);
-      return schema && declares(schema) ? [[kind, schema] as const] : [];
+      const symbol = types.get(typeName(i, kind, subgraph));
+      const schema = symbol && typeSchema(checker, checker.getDeclaredTypeOfSymbol(symbol));
+      return schema && declares(schema) ? [[kind, tidy(schema) as JsonSchema] as const] : [];
     });
     return Object.fromEntries(kinds);
   };
@@ -227,15 +227,22 @@ interface GraphFile {
 /** The program of the types, in which the graphs' files also export the types of their subgraphs. */
 function createProgram(project: Project, folder: string, graphs: GraphFile[]) {
   const { options, fileNames } = ts.parseJsonConfigFileContent(readTsconfig(project, folder), ts.sys, folder);
+  // The packages of types that a project has installed, as compilers before TypeScript 6 load them.
+  options.types ??= ["*"];
   const host = ts.createCompilerHost(options);
   const variables = new Map<string, Set<string>>();
   for (const { file, source } of graphs) {
     const known = variables.get(posix(project.root, file)) ?? new Set();
     variables.set(posix(project.root, file), new Set([...known, ...source.subgraphs.map(({ variable }) => variable)]));
   }
-  const read = host.readFile.bind(host);
+  // The compiler is one file, with the declarations of the language in it.
+  const libs = new Map(getLibFiles().map(({ fileName, text }) => [`${LIB}/${fileName}`, text]));
+  host.getDefaultLibLocation = () => LIB;
+  host.getDefaultLibFileName = (all) => `${LIB}/${ts.getDefaultLibFileName(all)}`;
+  const [exists, read] = [host.fileExists.bind(host), host.readFile.bind(host)];
+  host.fileExists = (path) => libs.has(path) || exists(path);
   host.readFile = (path) => {
-    const text = read(path);
+    const text = libs.get(path) ?? read(path);
     const wanted = variables.get(posix(project.root, path));
     return text !== undefined && wanted ? withTypes(text, wanted) : text;
   };
@@ -285,14 +292,6 @@ function readTsconfig({ root }: Project, folder: string): object {
   };
 }
 
-function attempt<T>(made: () => T): T | undefined {
-  try {
-    return made();
-  } catch {
-    return undefined;
-  }
-}
-
 /** A type of no object, such as `never` or `any`, says nothing. */
 const declares = ({ type, properties }: JsonSchema): boolean =>
   type === "object" && Object.keys((properties as object | undefined) ?? {}).length > 0;
@@ -303,13 +302,18 @@ function tidy(schema: unknown): unknown {
   if (typeof schema !== "object" || schema === null) return schema;
   const given = schema as JsonSchema;
   if (isMessage(given)) return { type: "object" };
-  const { $schema: _, ...rest } = given;
-  const made = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, tidy(value)]));
-  return given.type === "array" && isMessages(given.items) ? { ...made, langgraph_type: "messages" } : made;
+  if (isMessages(given)) return { type: "array", items: { type: "object" }, langgraph_type: "messages" };
+  return Object.fromEntries(Object.entries(given).map(([key, value]) => [key, tidy(value)]));
 }
 
 const isMessage = (schema: unknown): boolean =>
   typeof schema === "object" && schema !== null && Object.hasOwn((schema as JsonSchema).properties ?? {}, MESSAGE);
 
-const isMessages = (items: unknown): boolean =>
-  isMessage(items) || ((items as JsonSchema | undefined)?.anyOf as unknown[] | undefined)?.every(isMessage) === true;
+/** A list of messages. A graph that takes one also takes a message alone, texts, and pairs of a role and a text. */
+const isMessages = ({ type, items, anyOf }: JsonSchema): boolean =>
+  type === "array"
+    ? listUnion(items).some(isMessage)
+    : ((anyOf ?? []) as JsonSchema[]).some((one) => one.type === "array" && isMessages(one));
+
+const listUnion = (schema: unknown): unknown[] =>
+  ((schema as JsonSchema | undefined)?.anyOf as unknown[] | undefined) ?? [schema];

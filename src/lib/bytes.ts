@@ -111,7 +111,7 @@ export class MemoryBudget {
 
   /** Opens an empty claim. The caller must release it when its request ends or fails. */
   reserve(): MemoryReservation {
-    const reservation = new MemoryReservation(
+    const reservation: MemoryReservation = new MemoryReservation(
       (bytes) => this.#admits(reservation, bytes),
       () => this.#reservations.delete(reservation),
     );

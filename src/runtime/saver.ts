@@ -35,6 +35,8 @@ export interface SavedWrite {
   value: unknown;
   /** The run that wrote it. A state update has none. */
   runId?: string | undefined;
+  /** The task's path as LangGraph 1.5 and newer give it. Input and updates of the state have none. */
+  path?: string | undefined;
 }
 
 /**
@@ -112,7 +114,12 @@ export class Saver extends BaseCheckpointSaver {
     return this.#config(ns, checkpoint.id);
   }
 
-  override async putWrites(config: RunnableConfig, writes: PendingWrite[], taskId: string): Promise<void> {
+  override async putWrites(
+    config: RunnableConfig,
+    writes: PendingWrite[],
+    taskId: string,
+    path?: string,
+  ): Promise<void> {
     const { ns, id } = address(config);
     if (id === undefined) throw new Error("Writes belong to a checkpoint: checkpoint_id is missing.");
     if (this.#isLate(ns)) return;
@@ -121,7 +128,7 @@ export class Saver extends BaseCheckpointSaver {
     if (told.length === 0) return;
     const runId = this.#runId;
     const rows = told.map(([channel, value], i): SavedWrite => {
-      return { taskId, index: WRITES_IDX_MAP[channel] ?? i, channel, value, runId };
+      return { taskId, index: WRITES_IDX_MAP[channel] ?? i, channel, value, runId, path };
     });
     this.storage.putWrites(ns, id, rows);
   }
@@ -172,6 +179,7 @@ export class Saver extends BaseCheckpointSaver {
       parentConfig: saved.parentId === undefined ? undefined : this.#config(saved.ns, saved.parentId),
       pendingWrites: keepCurrent(writes)
         .filter((write) => !this.#isForeignAnswer(write))
+        .sort(compareWrites)
         .map(({ taskId, channel, value }): CheckpointPendingWrite => [taskId, channel, value]),
     };
   }
@@ -189,6 +197,12 @@ export class Saver extends BaseCheckpointSaver {
   }
 }
 
+/** With a failure LangGraph writes which node failed, for its error handler. Its place is that of a result. */
+const ERROR_SOURCE = "__error_source_node__";
+
+/** Whether it is a result of its task. Questions, answers and errors have negative places. */
+export const isOutput = ({ index, channel }: SavedWrite): boolean => index >= 0 && channel !== ERROR_SOURCE;
+
 /**
  * Without the questions and failures that their tasks have left behind. LangGraph keeps them until the step ends, and then
  * shows a question as open that was answered while others of the same step wait.
@@ -196,10 +210,25 @@ export class Saver extends BaseCheckpointSaver {
 export function keepCurrent(writes: SavedWrite[]): SavedWrite[] {
   const outcomes = [ERROR, INTERRUPT];
   const last = new Map<string, string>();
-  for (const { taskId, index, channel } of writes) {
-    if (index >= 0 || outcomes.includes(channel)) last.set(taskId, channel);
+  for (const write of writes) {
+    if (isOutput(write) || outcomes.includes(write.channel)) last.set(write.taskId, write.channel);
   }
   return writes.filter(({ taskId, channel }) => !outcomes.includes(channel) || last.get(taskId) === channel);
+}
+
+/**
+ * The order in which LangGraph applies the writes of a step: by path, task and index. It replays the writes of a `DeltaChannel` in
+ * the order in which it gets them.
+ */
+function compareWrites(a: SavedWrite, b: SavedWrite): number {
+  return comparePoints(a.path ?? "", b.path ?? "") || comparePoints(a.taskId, b.taskId) || a.index - b.index;
+}
+
+/** By code points, as Python compares: `<` compares UTF-16, in which U+FFFD comes after U+1F600. */
+function comparePoints(a: string, b: string): number {
+  let at = 0;
+  while (at < a.length && a[at] === b[at]) at += 1;
+  return (a.codePointAt(at) ?? -1) - (b.codePointAt(at) ?? -1);
 }
 
 function address(config: RunnableConfig): { ns: string; id?: string } {

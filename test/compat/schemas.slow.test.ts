@@ -12,6 +12,7 @@ const GRAPHS = {
   outer: "./graphs.ts:outer",
   functional: { path: "./graphs.ts:functional", description: "as an object" },
   script: "./plain.js:graph",
+  chat: "./typed.ts:chat",
   absent: "./typed.ts:nothing",
 };
 
@@ -35,7 +36,7 @@ describe.each([
     else rmSync(tsconfig, { force: true });
 
     const schemas = extractSchemas(await findProject(dir));
-    expect(Object.keys(schemas).sort()).toEqual(["builder", "functional", "outer", "typed"]);
+    expect(Object.keys(schemas).sort()).toEqual(["builder", "chat", "functional", "outer", "typed"]);
     for (const graph of ["builder", "outer"]) {
       expect(schemas[graph]?.state).toEqual({
         type: "object",
@@ -67,6 +68,7 @@ describe.each([
         },
       },
     });
+    expect(schemas.chat?.input).toEqual({ type: "object", properties: { messages } });
     expect(schemas.typed?.config).toMatchObject({ properties: settings });
   });
 });

@@ -1,5 +1,5 @@
 /** The calls of LangChain's chat applications, with the unmodified `useStream` of the SDK (test/support/chat-ui.ts). */
-import { Client } from "langgraph-sdk-1-15";
+import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AGENT_CHAT, Chat, createMessage } from "../support/chat-ui.ts";
 import { sharedServer } from "../support/shared-server.ts";
@@ -7,7 +7,7 @@ import type { TestServer } from "../support/server.ts";
 
 const SDKS = {
   "1.11.0": (await import("langgraph-sdk-1-11/react")).useStream as unknown as (options: object) => unknown,
-  "1.15.0": (await import("langgraph-sdk-1-15/react")).useStream as unknown as (options: object) => unknown,
+  "1.15.0": (await import("@langchain/langgraph-sdk/react")).useStream as unknown as (options: object) => unknown,
 };
 
 let server: TestServer;

@@ -1,5 +1,5 @@
 /** The stock clients, in the versions that people have. */
-import { Client as Client115 } from "langgraph-sdk-1-15";
+import { Client as Client115 } from "@langchain/langgraph-sdk";
 import { Client as Client20 } from "langgraph-sdk-2-0";
 import type { Access } from "../support/server.ts";
 import { pickCases } from "../support/thorough.ts";

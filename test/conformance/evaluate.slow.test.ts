@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { Client } from "langsmith";
-import { Client as Client12 } from "langsmith-0-12";
+import { Client as Client10 } from "langsmith-0-10";
 import { evaluate, evaluateComparative } from "langsmith/evaluation";
-import { evaluate as evaluate12, evaluateComparative as evaluateComparative12 } from "langsmith-0-12/evaluation";
+import { evaluate as evaluate10, evaluateComparative as evaluateComparative10 } from "langsmith-0-10/evaluation";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { Bucket, localR2 } from "../support/object-stores.ts";
 import type { TestServer } from "../support/server.ts";
@@ -25,14 +25,14 @@ afterAll(async () => {
 });
 
 const SDKS = [
-  ["0.10.5", Client, evaluate, evaluateComparative],
   // The types of the two versions differ only where these tests do not look.
   [
-    "0.12.0",
-    Client12 as unknown as typeof Client,
-    evaluate12 as unknown as typeof evaluate,
-    evaluateComparative12 as unknown as typeof evaluateComparative,
+    "0.10.5",
+    Client10 as unknown as typeof Client,
+    evaluate10 as unknown as typeof evaluate,
+    evaluateComparative10 as unknown as typeof evaluateComparative,
   ],
+  ["0.12.0", Client, evaluate, evaluateComparative],
 ] as const;
 
 const PNG = Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0xff, 0xfe, 0x00]);

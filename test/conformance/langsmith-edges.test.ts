@@ -1,14 +1,14 @@
 /** What the unmodified LangSmith clients meet at the edges: the version of the server, conflicts, exact sums, deep values. */
 import { Client } from "langsmith";
-import { Client as Client12 } from "langsmith-0-12";
+import { Client as Client10 } from "langsmith-0-10";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import type { TestServer } from "../support/server.ts";
 import { sharedServer } from "../support/shared-server.ts";
 
 const SDKS = [
-  ["0.10.5", Client],
   // The types of the two versions differ only where these tests do not look.
-  ["0.12.0", Client12 as unknown as typeof Client],
+  ["0.10.5", Client10 as unknown as typeof Client],
+  ["0.12.0", Client],
 ] as const;
 
 let server: TestServer;

@@ -1,14 +1,14 @@
 /** What the unmodified LangSmith clients read of traces: streams of items, attachments, details, and refusals. */
 import { Client } from "langsmith";
-import { Client as Client12 } from "langsmith-0-12";
+import { Client as Client10 } from "langsmith-0-10";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TestServer } from "../support/server.ts";
 import { sharedServer } from "../support/shared-server.ts";
 
 const SDKS = [
-  ["0.10.5", Client],
   // The types of the two versions differ only where these tests do not look.
-  ["0.12.0", Client12 as unknown as typeof Client],
+  ["0.10.5", Client10 as unknown as typeof Client],
+  ["0.12.0", Client],
 ] as const;
 
 let server: TestServer;
@@ -76,7 +76,7 @@ afterAll(async () => server.stop());
 
 describe("streams of langsmith 0.12.0", () => {
   it("gives the runs of all pages", async () => {
-    const { runs } = new Client12({ apiUrl: server.url, apiKey: server.key });
+    const { runs } = new Client({ apiUrl: server.url, apiKey: server.key });
     const wanted = { project_ids: [project], page_size: 2, selects: ["ID" as const, "INPUTS" as const] };
     const streamed = await collect(runs.streaming.queryV2Items(wanted));
     expect(streamed.map(({ id }) => id)).toEqual(traces.toReversed());
@@ -85,7 +85,7 @@ describe("streams of langsmith 0.12.0", () => {
   });
 
   it("gives traces and threads", async () => {
-    const client = new Client12({ apiUrl: server.url, apiKey: server.key });
+    const client = new Client({ apiUrl: server.url, apiKey: server.key });
     const wanted = { project_id: project, page_size: 2 };
     const roots = await collect(client.traces.streaming.queryItems(wanted));
     expect(roots.map(({ root_run }) => root_run?.id)).toEqual(traces.toReversed());
@@ -94,14 +94,14 @@ describe("streams of langsmith 0.12.0", () => {
   });
 
   it("refuses a filter with a fault as a query does", async () => {
-    const { runs } = new Client12({ apiUrl: server.url, apiKey: server.key, callerOptions: { maxRetries: 0 } });
+    const { runs } = new Client({ apiUrl: server.url, apiKey: server.key, callerOptions: { maxRetries: 0 } });
     const wanted = { project_ids: [project], filter: "eq(nonsense" };
     await expect(collect(runs.streaming.queryV2Items(wanted))).rejects.toMatchObject({ status: 400 });
   });
 });
 
 it("langsmith 0.12.0 gives statistics of all threads", async () => {
-  const { threads } = new Client12({ apiUrl: server.url, apiKey: server.key });
+  const { threads } = new Client({ apiUrl: server.url, apiKey: server.key });
   const select = ["THREAD_COUNT" as const, "TRACE_COUNT" as const, "TOTAL_TOKENS" as const, "TOTAL_COST" as const];
   expect(await threads.aggregateStats({ project_id: project, select })).toEqual({
     thread_count: 1,

@@ -163,7 +163,7 @@ function listGenerated(folder: string): string[] {
   });
 }
 
-const GENERATED = [...new Set(listGenerated("node_modules/langsmith-0-12/resources"))];
+const GENERATED = [...new Set(listGenerated("node_modules/langsmith/resources"))];
 const served = new Set(listRoutes(SERVED));
 
 let server: TestServer;

@@ -4,7 +4,7 @@
  * events it had.
  */
 import { Client as Client11 } from "langgraph-sdk-1-11";
-import { Client as Client15 } from "langgraph-sdk-1-15";
+import { Client as Client15 } from "@langchain/langgraph-sdk";
 import { Client as Client20 } from "langgraph-sdk-2-0";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { TestServer } from "../support/server.ts";

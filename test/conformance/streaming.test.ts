@@ -1,7 +1,7 @@
 /** The unmodified SDK's `client.threads.stream`, old and new, over SSE and WebSocket. */
 import { Client as Client11 } from "langgraph-sdk-1-11";
-import { Client as Client15 } from "langgraph-sdk-1-15";
-import { isUnknownInterruptError, StreamController } from "langgraph-sdk-1-15/stream";
+import { Client as Client15 } from "@langchain/langgraph-sdk";
+import { isUnknownInterruptError, StreamController } from "@langchain/langgraph-sdk/stream";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TestServer } from "../support/server.ts";
 import { sharedServer } from "../support/shared-server.ts";

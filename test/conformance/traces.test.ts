@@ -129,6 +129,8 @@ describe("traces from the client", () => {
   });
 
   it("come as a JSON batch where multipart is refused, and again after a 429", async () => {
+    // With compression langsmith 0.12 drops the traces for which multipart was refused.
+    vi.stubEnv("LANGSMITH_DISABLE_RUN_COMPRESSION", "true");
     const seen: string[] = [];
     const front = await proxy((path, count) => {
       seen.push(path);

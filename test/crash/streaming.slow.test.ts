@@ -1,5 +1,5 @@
 /** The streaming protocol while the server is killed: a reader with a cursor, a reader without, the stock client. */
-import { Client } from "langgraph-sdk-1-15";
+import { Client } from "@langchain/langgraph-sdk";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { expectKept, numberEvents } from "../support/live-tokens.ts";
 import { seeded } from "../support/random.ts";

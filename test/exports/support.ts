@@ -1,4 +1,5 @@
 /** An export engine in a controlled world: time, ids, messages, the source and the store are the test's own. */
+import { zstdDecompressSync } from "node:zlib";
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { parquetReadObjects } from "hyparquet";
@@ -22,7 +23,6 @@ import { announcePartition } from "../../src/traces/projects/partitions.ts";
 import { toDay } from "../../src/traces/time.ts";
 import { FakeS3, type Fault } from "../support/fake-s3.ts";
 import { columnValue, toPage } from "../support/pages.ts";
-import { unzstd } from "../support/zstd.ts";
 
 const SECRET = "the-secret-of-the-tests";
 
@@ -121,7 +121,13 @@ export async function readExport(s3: FakeS3, exportId: string) {
   for (const key of keys) {
     const file = (s3.objects.get(key) as Uint8Array<ArrayBuffer>).slice().buffer;
     const parsers = { timestampFromMicroseconds: (micros: bigint) => micros };
-    rows.push(...(await parquetReadObjects({ file, parsers, compressors: { ZSTD: unzstd } })));
+    rows.push(
+      ...(await parquetReadObjects({
+        file,
+        parsers,
+        compressors: { ZSTD: (bytes: Uint8Array) => new Uint8Array(zstdDecompressSync(bytes)) },
+      })),
+    );
   }
   return { manifest, rows, keys };
 }

@@ -2,7 +2,13 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { BaseCheckpointSaver, type CheckpointListOptions, type CheckpointTuple } from "@langchain/langgraph-checkpoint";
+import {
+  BaseCheckpointSaver,
+  type CheckpointListOptions,
+  type CheckpointTuple,
+  emptyCheckpoint,
+  uuid6,
+} from "@langchain/langgraph-checkpoint";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { Saver } from "../../src/runtime/saver.ts";
 import { ThreadContext } from "../../src/threads/context.ts";
@@ -74,3 +80,38 @@ const suite = { checkpointerName: "Weir", createCheckpointer: () => new SaverOfT
 // Without "deleteThread": the API deletes a thread with everything it has, and a graph cannot delete its own.
 specTest(suite, ["getTuple", "list", "put", "putWrites"]);
 deltaChannelHistoryTests(suite);
+
+describe("the writes of a step", () => {
+  const checkpoint = { ...emptyCheckpoint(), id: uuid6(0) };
+  const put = async (saver: SaverOfThreads) =>
+    saver.put(
+      { configurable: { thread_id: "t", checkpoint_ns: "" } },
+      checkpoint,
+      { source: "loop", step: 0, parents: {} },
+      {},
+    );
+
+  it("come in the order of paths, tasks and places, however they arrived", async () => {
+    const saver = new SaverOfThreads();
+    const config = await put(saver);
+    await saver.putWrites(config, [["list", "second"]], "task-1", "~__pregel_pull, \u{1F600}");
+    await saver.putWrites(config, [["list", "first"]], "task-2", "~__pregel_pull, \uFFFD");
+    await saver.putWrites(config, [["list", "input 2"]], "task-4");
+    await saver.putWrites(config, [["list", "input 1"]], "task-3");
+    const tuple = await saver.getTuple(config);
+    expect(tuple?.pendingWrites?.map(([, , value]) => value)).toEqual(["input 1", "input 2", "first", "second"]);
+  });
+
+  it("keep a failure beside the name of the node that failed", async () => {
+    const saver = new SaverOfThreads();
+    const config = await put(saver);
+    const failed: [string, unknown][] = [
+      ["__error__", { message: "no" }],
+      ["__error_source_node__", "node"],
+    ];
+    await saver.putWrites(config, failed, "task-1", "~__pregel_pull, node");
+    expect((await saver.getTuple(config))?.pendingWrites?.map(([, channel]) => channel)).toEqual(
+      failed.map(([name]) => name),
+    );
+  });
+});

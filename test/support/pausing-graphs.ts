@@ -1,7 +1,17 @@
 /** Graphs that ask questions: alone, nested, side by side, twice in one node; and one whose messages are replayed. */
 import "../../src/runtime/install.ts";
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
-import { Annotation, END, interrupt, MessagesDeltaValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
+import {
+  Annotation,
+  END,
+  getConfig,
+  interrupt,
+  isGraphInterrupt,
+  MessagesDeltaValue,
+  START,
+  StateGraph,
+  StateSchema,
+} from "@langchain/langgraph";
 import { type GraphFactory, graphs } from "../../src/deployment.ts";
 
 /** The nodes that ran to their end, in order. */
@@ -76,16 +86,35 @@ const parallel = new StateGraph(State)
   .addEdge("pair", END)
   .compile({ name: "parallel" });
 
-/** Asks two questions in one node. LangGraph gives both the same id. */
-const twice = new StateGraph(State)
-  .addNode("ask", async (_state, config) => {
-    const answers: unknown[] = [interrupt("one?"), interrupt("two?")];
-    if (answers.includes("wait")) await pause(60_000, config.signal);
-    return { said: [JSON.stringify(answers)] };
-  })
-  .addEdge(START, "ask")
-  .addEdge("ask", END)
-  .compile({ name: "twice" });
+/** Asks two questions in one node. */
+const asksTwice = (name: string, ask: (question: string) => unknown) =>
+  new StateGraph(State)
+    .addNode("ask", async (_state, config) => {
+      const answers: unknown[] = [ask("one?"), ask("two?")];
+      if (answers.includes("wait")) await pause(60_000, config.signal);
+      return { said: [JSON.stringify(answers)] };
+    })
+    .addEdge(START, "ask")
+    .addEdge("ask", END)
+    .compile({ name });
+const twice = asksTwice("twice", interrupt);
+
+/** Asks as LangGraph before 1.7 does, which gives all questions of a task the id of the first. */
+const ids = new Map<string, string | undefined>();
+const twiceUnderOneId = asksTwice("twice-under-one-id", (question) => {
+  try {
+    return interrupt(question);
+  } catch (error) {
+    if (isGraphInterrupt(error)) {
+      const task = String(getConfig().configurable?.["checkpoint_ns"]);
+      for (const raised of error.interrupts) {
+        ids.set(task, ids.get(task) ?? raised.id);
+        raised.id = ids.get(task);
+      }
+    }
+    throw error;
+  }
+});
 
 const delta = new StateGraph(new StateSchema({ messages: MessagesDeltaValue }))
   .addNode("answer", ({ messages }: { messages: BaseMessage[] }) => ({
@@ -109,4 +138,12 @@ const createBreakable: GraphFactory = async () => {
   return plain;
 };
 
-Object.assign(graphs, { plain, nested, parallel, twice, delta, breakable: createBreakable });
+Object.assign(graphs, {
+  plain,
+  nested,
+  parallel,
+  twice,
+  "twice-under-one-id": twiceUnderOneId,
+  delta,
+  breakable: createBreakable,
+});

@@ -3,7 +3,7 @@
  * starts, edits, processor time of a run and at rest.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Client } from "langgraph-sdk-1-15";
+import type { Client } from "@langchain/langgraph-sdk";
 import { load, ms, percentile, table } from "./figures.ts";
 import { chooseAmount } from "./least.ts";
 import { drive, type Graph } from "./runs/drive.ts";

@@ -1,5 +1,5 @@
 /** Carries out the requests of clients and records each as an interval. */
-import { Client } from "langgraph-sdk-1-15";
+import { Client } from "@langchain/langgraph-sdk";
 import { type Kind, now, type Of, type Operation, type Outcome } from "./record.ts";
 
 export interface Address {

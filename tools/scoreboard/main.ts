@@ -28,7 +28,12 @@ const ofSdk = (version: string) => new RegExp(`(?:client|langgraph-sdk|SDK) ${ve
 
 const ENTRIES: Entry[] = [
   { client: "LangGraph SDK (JavaScript)", dependency: "langgraph-sdk-2-0", files: sdkFiles, cases: ofSdk("2.0.0") },
-  { client: "LangGraph SDK (JavaScript)", dependency: "langgraph-sdk-1-15", files: sdkFiles, cases: ofSdk("1.15.0") },
+  {
+    client: "LangGraph SDK (JavaScript)",
+    dependency: "@langchain/langgraph-sdk",
+    files: sdkFiles,
+    cases: ofSdk("1.15.0"),
+  },
   { client: "LangGraph SDK (JavaScript)", dependency: "langgraph-sdk-1-11", files: sdkFiles, cases: ofSdk("1.11.0") },
   { client: "LangGraph SDK (Python)", files: ["test/python/langgraph-sdk.test.ts"] },
   {
@@ -134,11 +139,10 @@ function run(project: "workers" | "node", files: string[]): Case[] {
   });
 }
 
-const { dependencies, devDependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
-  dependencies: Record<string, string>;
-  devDependencies: Record<string, string>;
-};
-const versions = { ...dependencies, ...devDependencies };
+const listVersions = (folder: string) =>
+  (JSON.parse(readFileSync(join(ROOT, folder, "package.json"), "utf8")) as { devDependencies: Record<string, string> })
+    .devDependencies;
+const versions: Record<string, string> = { ...listVersions(""), ...listVersions("test/conformance") };
 /** `npm:` names another package than the dependency's own name. */
 const readVersion = (dependency: string) => (versions[dependency] ?? "").replace(/^npm:.*@/, "");
 

@@ -1,5 +1,5 @@
 /** Runs the checks in order, prints a line for each, and removes what they made. */
-import { Client } from "langgraph-sdk-1-15";
+import { Client } from "@langchain/langgraph-sdk";
 import { Api } from "../../test/support/api.ts";
 
 export interface Check {

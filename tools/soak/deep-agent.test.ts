@@ -50,10 +50,10 @@ beforeAll(async () => {
     "src/app.ts": `import { Hono } from "hono";\nexport const app = new Hono().get("/hello", (c) => c.text("of the project"));`,
   };
   folder = await createPackedProject(files, {
-    deepagents: "1.11.1",
+    deepagents: "1.14.1",
     hono: "4.13.19",
-    langchain: "1.5.10",
-    "@langchain/langgraph-sdk": "1.12.4",
+    langchain: "1.5.14",
+    "@langchain/langgraph-sdk": "1.15.0",
   });
   dev = await startDev(folder, `${folder}/node_modules/${NAME}/dist/cli/main.js`);
   await dev.says(/Weir listens on/);

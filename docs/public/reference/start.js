@@ -1,9 +1,9 @@
 // Shows /openapi.json of this server. Nothing is loaded from, or sent to, another origin.
 import { nameControls } from "./names.js";
-import { createApiReference } from "./standalone.esm.js";
+import "./viewer.js";
 
 nameControls(document.body);
-createApiReference("#reference", {
+globalThis.Scalar.createApiReference("#reference", {
   url: "/openapi.json",
   agent: { disabled: true },
   mcp: { disabled: true },

@@ -10,8 +10,16 @@ import type { Tables } from "../store/tables.ts";
 
 // The writes of tasks under a checkpoint: which of the stored ones count, and which of them are questions.
 
-/** A write as stored: task, index, channel, the value in stored form, and the run that wrote it. A state update has no run. */
-export type StoredWrite = [taskId: string, index: number, channel: string, value: unknown, run?: string];
+/** A write as stored: task, index, channel, the value in stored form, the run that wrote it, and the task's path. */
+export type StoredWrite = [
+  taskId: string,
+  index: number,
+  channel: string,
+  value: unknown,
+  /** A state update has none. */
+  run?: string | null,
+  path?: string,
+];
 
 /**
  * LangGraph's rule: the first write of a task and an index counts. Errors, questions and answers have negative indices, and
@@ -39,7 +47,7 @@ export function interruptsIn(stored: StoredWrite[], expand: (value: unknown) => 
 }
 
 /** Whether a write is an answer that this run gave. */
-export const isResumeWrite = (channel: string, run: string | undefined, runId: string): boolean =>
+export const isResumeWrite = (channel: string, run: string | null | undefined, runId: string): boolean =>
   channel === RESUME && run === runId;
 
 /** The tasks that a run has answered, and whose questions wait again; and that of its answer without an id. */

@@ -150,12 +150,13 @@ export class Checkpoints implements CheckpointStorage {
 
   async writes(ns: string, checkpointId: string): Promise<SavedWrite[]> {
     return Promise.all(
-      countingWrites(this.#stored(ns, checkpointId)).map(async ([taskId, index, channel, value, runId]) => ({
+      countingWrites(this.#stored(ns, checkpointId)).map(async ([taskId, index, channel, value, runId, path]) => ({
         taskId,
         index,
         channel,
         value: await revive(this.#expand(value)),
-        runId,
+        runId: runId ?? undefined,
+        path,
       })),
     );
   }
@@ -202,8 +203,9 @@ export class Checkpoints implements CheckpointStorage {
 
   putWrites(ns: string, checkpointId: string, writes: SavedWrite[]): void {
     this.store.touch();
-    const stored = writes.map(({ taskId, index, channel, value, runId }): StoredWrite => {
+    const stored = writes.map(({ taskId, index, channel, value, runId, path }): StoredWrite => {
       const shrunk = this.#shrink(dump(value));
+      if (path) return [taskId, index, channel, shrunk, runId ?? null, path];
       return runId === undefined ? [taskId, index, channel, shrunk] : [taskId, index, channel, shrunk, runId];
     });
     const pending = this.#pending.get(entryKey({ ns, id: checkpointId }));

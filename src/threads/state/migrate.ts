@@ -19,7 +19,7 @@ import {
 } from "../../agents/graphs/compatibility.ts";
 import { isObject } from "../../lib/json.ts";
 import { type AnyGraph as Graph, fingerprint, describeShape } from "../../runtime/introspect.ts";
-import { Saver } from "../../runtime/saver.ts";
+import { isOutput, Saver } from "../../runtime/saver.ts";
 import { readSnapshot } from "../../runtime/state.ts";
 import type { Checkpoints } from "../checkpoints/checkpoints.ts";
 import type { ThreadContext } from "../context.ts";
@@ -194,8 +194,7 @@ async function hasEnded({ ns }: CheckpointEntry, checkpoints: Checkpoints): Prom
     const [, task] = part.split(":");
     const around = task === undefined ? undefined : checkpoints.get(parts.slice(0, depth).join("|"));
     const writes = around ? await checkpoints.writes(around.ns, around.id) : [];
-    // Questions, answers and errors have negative places.
-    if (writes.some(({ taskId, index }) => taskId === task && index >= 0)) return true;
+    if (writes.some((write) => write.taskId === task && isOutput(write))) return true;
   }
   return false;
 }

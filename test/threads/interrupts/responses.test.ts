@@ -134,7 +134,7 @@ it("a run that is cancelled in its graph's factory leaves the question open", as
 
 it("a command is taken for an answer, and not for a repetition, while its question waits", async () => {
   const caller = await newCaller();
-  const { thread, question } = await askQuestion(caller, "twice");
+  const { thread, question } = await askQuestion(caller, "twice-under-one-id");
   // Clients number their commands from 1: that of another client is equal.
   const respond = async (response: string) => {
     const params = { namespace: [], interrupt_id: question.id, response };

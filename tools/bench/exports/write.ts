@@ -1,6 +1,6 @@
 /**
  * Writes runs to a Parquet file through the export's own writer and sink, in a process whose heap is capped:
- * `node --max-old-space-size=64 write.ts <rows> <codec> <file>` prints one line of JSON.
+ * `node --max-old-space-size=64 write.mjs <rows> <codec> <file>` prints one line of JSON.
  */
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import type { Compression } from "../../../src/exports/parquet/chunk.ts";

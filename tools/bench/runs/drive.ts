@@ -1,6 +1,6 @@
 /** Sends runs to a server, a fixed number at a time, and takes their times and the processor time of both sides. */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Client } from "langgraph-sdk-1-15";
+import type { Client } from "@langchain/langgraph-sdk";
 import { cpuByRole, type Role, ROLES } from "../servers/processes.ts";
 import type { Server } from "../servers/server.ts";
 

@@ -53,9 +53,8 @@ function raise(text: string): never {
 export function setUpPeer(project = DEMO, delayMs = 0): string {
   const { graphs, entry, source } = delayMs > 0 ? { ...project, entry: entryWith(delayMs) } : project;
   const folder = mkdtempSync(join(tmpdir(), "weir-peer-"));
-  const { devDependencies, overrides } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
+  const { devDependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
     devDependencies: Record<string, string>;
-    overrides: Record<string, string>;
   };
   const version = (name: string) => devDependencies[name] ?? raise(`package.json names no version of ${name}`);
   const write = (name: string, value: object) => writeFileSync(join(folder, name), JSON.stringify(value, null, 2));
@@ -68,7 +67,8 @@ export function setUpPeer(project = DEMO, delayMs = 0): string {
       "@langchain/langgraph-cli": SERVER,
       typescript: "5.9.3",
     },
-    overrides,
+    // What the server brings would else have a second copy of them.
+    overrides: Object.fromEntries(["@langchain/core", "@langchain/protocol"].map((name) => [name, version(name)])),
   });
   write("langgraph.json", { node_version: "22", dependencies: ["."], graphs });
   writeFileSync(join(folder, "graphs.ts"), entry);

@@ -1,7 +1,7 @@
 /** A server under measurement. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { Client } from "langgraph-sdk-1-15";
+import { Client } from "@langchain/langgraph-sdk";
 
 /** It ends when the block that holds it with `await using` does. */
 export interface Server extends AsyncDisposable {

@@ -74,7 +74,7 @@ export function batch(
         ls_provider: "openai",
         ls_model_name: "gpt-4o",
       },
-      runtime: { library: "langsmith", runtime: "node", sdk: "langsmith-js", sdk_version: "0.10.5" },
+      runtime: { library: "langsmith", runtime: "node", sdk: "langsmith-js", sdk_version: "0.12.0" },
     });
     if (n % 50 === 3) part(`post.${id}.error`, "Error: boom");
   }

@@ -1,5 +1,5 @@
 /** Requests that read. */
-import type { ThreadState } from "langgraph-sdk-1-15";
+import type { ThreadState } from "@langchain/langgraph-sdk";
 import { AUDITOR, type Of, type RunSeen, type StateSeen } from "../record.ts";
 import { readStatus } from "../recorder.ts";
 import { toShown, textsIn } from "../shown.ts";

@@ -1,6 +1,6 @@
 /** The thread-centric streaming protocol with the stock client, over SSE and WebSocket. */
 import assert from "node:assert/strict";
-import { Client } from "langgraph-sdk-1-15";
+import { Client } from "@langchain/langgraph-sdk";
 import { human } from "../../../test/support/api.ts";
 import { type Check, OWN_TRACES, type Smoke } from "../suite.ts";
 import { newThread } from "./threads.ts";

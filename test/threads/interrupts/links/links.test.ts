@@ -169,9 +169,24 @@ describe("a link", () => {
     expect(await listQuestions(caller, copy.thread_id)).toEqual([copied.question]);
   });
 
-  it("is for one of the questions that a node asks one after another under one id", async () => {
+  it("is for one of the questions that a node asks one after another", async () => {
     const caller = await newCaller();
     const { thread, question } = await ask(caller, "twice");
+    const [one, other] = [await link(caller, thread, question), await link(caller, thread, question)];
+    expect((await give(one.path, 1)).status).toBe(200);
+    const listed = () => listQuestions(caller, thread);
+    await expect.poll(listed).toMatchObject([{ value: "two?" }]);
+    const [second] = await listed();
+    expect(second?.id).not.toBe(question.id);
+    expect((await give(other.path, 2)).status).toBe(409);
+    const next = await link(caller, thread, second!);
+    expect((await give(next.path, { two: 2 })).status).toBe(200);
+    expect(await waitForEnd(caller, thread)).toEqual({ said: ['[1,{"two":2}]'] });
+  });
+
+  it("is for one of the questions that a node asks one after another under one id", async () => {
+    const caller = await newCaller();
+    const { thread, question } = await ask(caller, "twice-under-one-id");
     const [one, other] = [await link(caller, thread, question), await link(caller, thread, question)];
     expect((await give(one.path, 1)).status).toBe(200);
     await expect.poll(() => listQuestions(caller, thread)).toEqual([{ id: question.id, value: "two?" }]);

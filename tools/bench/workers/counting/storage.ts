@@ -55,22 +55,21 @@ interface Answer {
   meta?: { rows_read?: number; rows_written?: number };
 }
 
-/** D1's client sends every statement through `_send`, for every method: a batch is one call with many answers. */
+/**
+ * D1's client sends every statement through one method of its sessions: `_send`, or `_queryOrThrow` with `d1_binding_jsrpc`. A batch is
+ * one call with many answers.
+ */
 export function countQueries(db: D1Database): void {
-  const { alwaysPrimarySession: session } = db as D1Database & { alwaysPrimarySession?: object };
-  if (!session) throw new Error("This version of workerd has another D1 client: the counting Worker must be adapted.");
-  const holder = Object.hasOwn(Object.getPrototypeOf(session) as object, "_send")
-    ? session
-    : Object.getPrototypeOf(session);
-  wrap(holder as object, "_send", (_session, sent) => {
-    count("subrequests");
-    return (sent as Promise<Answer | Answer[]>).then((answered) => {
-      for (const { meta } of [answered].flat()) {
-        count("D1 queries");
-        count("D1 rows read", meta?.rows_read ?? 0);
-        count("D1 rows written", meta?.rows_written ?? 0);
-      }
-      return answered;
+  for (const name of ["_send", "_queryOrThrow"])
+    wrap(db.withSession(), name, (_session, sent) => {
+      count("subrequests");
+      return (sent as Promise<Answer | Answer[]>).then((answered) => {
+        for (const { meta } of [answered].flat()) {
+          count("D1 queries");
+          count("D1 rows read", meta?.rows_read ?? 0);
+          count("D1 rows written", meta?.rows_written ?? 0);
+        }
+        return answered;
+      });
     });
-  });
 }
