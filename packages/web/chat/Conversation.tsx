@@ -14,7 +14,7 @@ import { Composer } from "./composer/Composer.tsx";
 import { useConnection, errorText, isUnanswered } from "./session/connection.ts";
 import css from "./Conversation.module.css";
 import { decisionsIn } from "./turn/decisions.ts";
-import { Decisions, NEXT_DECISION, useDecided } from "./turn/Decisions.tsx";
+import { Decisions, loadDecision, NEXT_DECISION, useDecided } from "./turn/Decisions.tsx";
 import { LoadFailed, LoadingTurns } from "./Notice.tsx";
 import { useFollow } from "./turn/follow.ts";
 import { Log } from "./turn/Log.tsx";
@@ -84,6 +84,7 @@ export function Conversation({
     const load = () => {
       connect();
       void loadMarkdown();
+      void loadDecision().catch(() => undefined);
     };
     // The welcome is in view, and small.
     if (fresh) void loadWelcome().then(load, load);

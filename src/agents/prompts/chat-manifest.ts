@@ -1,12 +1,12 @@
 /** The manifest of a prompt as messages, and back: LangChain's serialized `ChatPromptTemplate`. The page uses it, too. */
 import {
-  readRole,
   type TemplateFormat,
   type TemplatePart,
   type TemplateMessage,
   type ToolCall,
   variablesIn,
 } from "./template.ts";
+import { readRole } from "./role.ts";
 
 type Raw = Record<string, unknown>;
 

@@ -3,7 +3,7 @@
  * list of runs arrive in any order; this reducer is the only place in which they meet.
  */
 import type { Interrupt, RawMessage } from "../../api/types.ts";
-import { readRole } from "../../../../src/agents/prompts/template.ts";
+import { readRole } from "../../../../src/agents/prompts/role.ts";
 import { readText } from "../turn/messages.ts";
 import type { Step } from "../../api/checkpoints.ts";
 

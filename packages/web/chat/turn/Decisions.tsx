@@ -3,7 +3,8 @@ import { useEffect, useRef, useState, useMemo } from "react";
 import { Button } from "../../ui/Button.tsx";
 import type { Interrupt, RawMessage } from "../../api/types.ts";
 import type { Stream } from "../session/stream.ts";
-import { Decision, type Reply } from "./Decision.tsx";
+import { useLoaded } from "../../ui/on-demand.ts";
+import type { Reply } from "./Decision.tsx";
 import { errorText } from "../session/connection.ts";
 import css from "./Log.module.css";
 import type { News, Thread } from "../session/reducer.ts";
@@ -14,6 +15,9 @@ import { mayResumeAfter, resumedRuns } from "../../api/checkpoints.ts";
 
 /** The first decision that is open, or, when all are made, what sends them. */
 export const NEXT_DECISION = "[data-decision]:not([data-decided]), [data-send-decisions]:enabled";
+
+/** The card of a decision. Most conversations have none, so the first view does not wait for its code. */
+export const loadDecision = async () => (await import("./Decision.tsx")).Decision;
 
 export function Decisions({
   stream,
@@ -39,6 +43,8 @@ export function Decisions({
 }) {
   const [replies, setReplies] = useState<Record<string, Reply>>({});
   const [sending, setSending] = useState(false);
+  const [unavailable, setUnavailable] = useState(false);
+  const { Loaded: Decision } = useLoaded(loadDecision, waiting.length > 0, () => setUnavailable(true));
   const list = useRef<HTMLDivElement>(null);
   const decided = waiting.filter((one) => replies[one.id] !== undefined).length;
   // Questions of one checkpoint are answered together: the first answer alone would start the run without the rest.
@@ -93,7 +99,12 @@ export function Decisions({
           {refused}
         </p>
       )}
-      {waiting.length > 0 && (
+      {waiting.length > 0 && unavailable && !Decision && (
+        <p className={css.refused} role="alert">
+          The form for your answer did not load. Reload the page.
+        </p>
+      )}
+      {waiting.length > 0 && Decision && (
         <div className={css.decisions} ref={list}>
           {waiting.map((interrupt, i) => (
             <div key={interrupt.id} className={css.row}>

@@ -1,5 +1,5 @@
 /** A conversation as turns: a question, and all messages until the next question. */
-import { readRole } from "../../../../src/agents/prompts/template.ts";
+import { readRole } from "../../../../src/agents/prompts/role.ts";
 import type { RawMessage } from "../../api/types.ts";
 import { type Media, listMedia } from "./media.ts";
 import { readReasoning, readText } from "./messages.ts";

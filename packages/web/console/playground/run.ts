@@ -1,7 +1,7 @@
 /** Runs one column: a model, or an assistant without a thread. */
 import { authFetch, call } from "../../api/http.ts";
 import { readFrames } from "../../api/frames.ts";
-import { readRole } from "../../../../src/agents/prompts/template.ts";
+import { readRole } from "../../../../src/agents/prompts/role.ts";
 import { readText } from "../../chat/turn/messages.ts";
 import { afterEvent, type Result, START } from "./result.ts";
 

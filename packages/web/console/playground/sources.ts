@@ -1,10 +1,6 @@
 /** A run of a model as messages, tools, a model and its settings, in all dialects of traces. */
-import {
-  readRole,
-  type TemplatePart,
-  type TemplateMessage,
-  type ToolCall,
-} from "../../../../src/agents/prompts/template.ts";
+import { type TemplatePart, type TemplateMessage, type ToolCall } from "../../../../src/agents/prompts/template.ts";
+import { readRole } from "../../../../src/agents/prompts/role.ts";
 import type { OpenedRun } from "./handover.ts";
 import { type Column, newColumn, newId, type Play, type Provider } from "./play.ts";
 import { FIELDS, sentMessages, mergeSettings, parseTools } from "./request.ts";

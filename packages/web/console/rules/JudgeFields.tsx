@@ -4,7 +4,7 @@ import { useMay } from "../../api/me.ts";
 import { useAssistants } from "../../api/queries.ts";
 import { Button, IconButton } from "../../ui/Button.tsx";
 import { ROLES, roleText } from "../../traces/trace/messages.ts";
-import { readRole } from "../../../../src/agents/prompts/template.ts";
+import { readRole } from "../../../../src/agents/prompts/role.ts";
 import { Box, More, Input, Select, TextArea } from "../../resources/Form.tsx";
 import parts from "../../resources/parts.module.css";
 import { type Scoring, type JudgeDraft, type Line, newLine, WORKERS_MODEL } from "./judge.ts";

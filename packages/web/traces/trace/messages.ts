@@ -1,6 +1,6 @@
 /** Messages in a run's inputs and outputs, in all dialects. */
 import { readText } from "../../chat/turn/messages.ts";
-import { type MessageRole, readRole } from "../../../../src/agents/prompts/template.ts";
+import { type MessageRole, readRole } from "../../../../src/agents/prompts/role.ts";
 
 export interface ReadMessage {
   /** In a word: "User". */
