@@ -29,7 +29,7 @@ const OPEN = [
   /^limits\/prices\/price-list\.ts$/,
   /^agents\/evaluation\/[\w-]+\.ts$/,
   /^agents\/models\/workers-ai\.ts$/,
-  /^agents\/prompts\/(?:template|chat-manifest)\.ts$/,
+  /^agents\/prompts\/(?:role|template|chat-manifest)\.ts$/,
   /^access\/audit\/verify\.ts$/,
   /^protocols\/ui\/global-name\.ts$/,
 ];
