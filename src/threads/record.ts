@@ -5,6 +5,7 @@ import type { Json } from "../lib/json.ts";
 import type { Interrupts, RunError, ThreadSummary, Thread, ThreadStatus, Ttl } from "./types.ts";
 import type { IndexRow } from "./search/rpc.ts";
 import { currentShard } from "./search/store.ts";
+import { interruptIds } from "./interrupts/waiting.ts";
 import type { HeldRecord, Tables } from "./store/tables.ts";
 import type { ValueRefs, ValueStore } from "./log/values.ts";
 
@@ -126,9 +127,7 @@ export const UNREADABLE_SUMMARY: ThreadSummary = {
 
 /** The ids of the interrupts that the last run left. */
 export function pendingInterrupts(record: ThreadRecord | undefined): string[] {
-  const ids = Object.values(record?.interrupts ?? {}).flatMap((list) => list.flatMap(({ id }) => id ?? []));
-  // Parallel tasks that reach a budget ask one question.
-  return [...new Set(ids)];
+  return interruptIds(record?.interrupts);
 }
 
 /** Longest state, in characters of JSON, that the index holds for searches by value. */

@@ -55,9 +55,10 @@ export interface RunOutcome {
   refusal?: ResumeRefusal;
 }
 
-/** Why a strict resume runs nothing, as clients read it in the run's end. */
+/** Why a resume runs nothing, as clients read it in the run's end. */
 export interface ResumeRefusal {
-  reason: "unknown_interrupt";
+  /** `several_interrupts`: the response names none of those that wait. */
+  reason: "unknown_interrupt" | "several_interrupts";
   /** What was answered and does not wait. */
   interrupt_ids: string[];
   /** What waits. */

@@ -13,6 +13,7 @@ import { Problem } from "../../lib/problem.ts";
 import { requireAssistant, type ThreadCaller, threadMetadata } from "./access.ts";
 import { type Actor, type CheckpointAddress, threadName } from "../types.ts";
 import type { RunRequest } from "../rpc.ts";
+import { commandWithEffect } from "../../runtime/drive.ts";
 import type { RunCreate } from "./schema.ts";
 import { uuidv7 } from "../../lib/uuid.ts";
 
@@ -118,7 +119,7 @@ export async function runRequest(
     graph_id: assistant.graph_id,
     assistant: { config: assistant.config, context: assistant.context, metadata: assistant.metadata },
     input: body.input,
-    command: body.command,
+    command: commandWithEffect(body.command),
     config: config ? { ...rest, configurable: others } : undefined,
     context: body.context ? contextWithoutIdentity(body.context) : undefined,
     metadata,
@@ -141,7 +142,7 @@ export async function runRequest(
     depth: by.principal.depth,
     flow: flowFor(deployedRules, rules, facts),
     budgets: budgetsFor(deployedBudgets, budgets, facts),
-    actor: body.command?.resume === undefined ? undefined : describeActor(by),
+    actor: body.command?.resume == null ? undefined : describeActor(by),
   };
 }
 

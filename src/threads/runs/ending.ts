@@ -4,6 +4,7 @@ import type { ThreadContext } from "../context.ts";
 import { type ThreadRecord, restartTtl } from "../record.ts";
 import type { Json } from "../../lib/json.ts";
 import type { Emitter } from "../log/emit.ts";
+import { interruptIds, listInterrupts, uniqueById } from "../interrupts/waiting.ts";
 import { spendingAfter } from "./spending.ts";
 import type { RunRecord } from "../run.ts";
 import type { Interrupts, RunError, RunStatus, StopReason } from "../types.ts";
@@ -76,7 +77,9 @@ export function recordAfter(
 
 /** What the run has asked, by task: of several questions of a nested graph LangGraph names one. `questions`: all that wait at its end. */
 export function interruptsAtEnd(raised: Interrupts, interrupts: Interrupts): Interrupts {
-  return Object.fromEntries(Object.entries(raised).map(([task, asked]) => [task, interrupts[task] ?? asked]));
+  return uniqueById(
+    Object.fromEntries(Object.entries(raised).map(([task, asked]) => [task, interrupts[task] ?? asked])),
+  );
 }
 
 /**
@@ -91,7 +94,7 @@ export function unusedByRun(
     reason,
   }: { questions: Interrupts; requested: ReadonlySet<string>; reason?: StopReason },
 ): string[] {
-  const waiting = Object.values(interrupts).flatMap((list) => list.flatMap(({ id }) => id ?? []));
+  const waiting = interruptIds(interrupts);
   const isAskedAgain = (id: string) => waiting.includes(id) && (reason !== undefined || !requested.has(id));
   return answered.filter((id) => reason === "rollback" || isAskedAgain(id));
 }
@@ -103,7 +106,7 @@ export function emitEnd(
   { interrupts, requested, reason, error, feedback, written }: EndOfRun,
 ): void {
   if (written) emitter.emit("values", [], JSON.stringify({ $v: written }), { refs: true });
-  for (const { id = "", value } of Object.values(interrupts).flat()) {
+  for (const { id = "", value } of listInterrupts(interrupts)) {
     // The answer was undone, or not used: readers of the log that saw it find the question again.
     if (!outcome.answered?.includes(id) || requested.has(id)) continue;
     emitter.emit("input.requested", [], JSON.stringify({ interrupt_id: id, payload: value }));

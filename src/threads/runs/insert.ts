@@ -16,7 +16,8 @@ import {
   type ResumeRefusal,
   isInFlight,
 } from "../run.ts";
-import { listResumedInterrupts, runOfInterrupt, checkStrictResume } from "../interrupts/resume.ts";
+import { listResumedInterrupts, runOfInterrupt, refuseResume } from "../interrupts/resume.ts";
+import { interruptIds } from "../interrupts/waiting.ts";
 import { budgetsFor, knownBudgets } from "../../limits/budgets/rpc.ts";
 import { deployedBudgets } from "../../limits/budgets/rule.ts";
 import { deployedRules } from "../../limits/flow/rule.ts";
@@ -177,10 +178,12 @@ export function checkContinuation(
   seen: boolean,
 ): Pick<RunOutcome, "at_latest" | "task_id"> & { refusal?: ResumeRefusal; answered: string[] } {
   const isLatest = outcome.at_latest ?? namesLatest(context.checkpoints, request.checkpoint);
-  if (!isLatest) return { answered: seen ? [] : listResumedInterrupts(request, interruptsAt(context, request)) };
-  const pending = pendingInterrupts(context.record);
-  const refusal = checkStrictResume(request, pending);
+  const pending = isLatest ? pendingInterrupts(context.record) : interruptsAt(context, request);
+  // What a request says that it resumes may have been replaced since it came. An earlier checkpoint has what it had.
+  const isStrict = isLatest && (request.strict_resume === true || request.must_resume !== undefined);
+  const refusal = refuseResume(request, pending, isStrict);
   const answered = seen || refusal ? [] : listResumedInterrupts(request, pending);
+  if (!isLatest) return { refusal, answered };
   const task_id = request.task ? undefined : taskOfInterrupt(context, answered);
   return { refusal, answered, ...(request.checkpoint && { at_latest: true }), ...(task_id && { task_id }) };
 }
@@ -201,8 +204,7 @@ export function interruptsAt(
   { checkpoints }: Pick<ThreadContext, "checkpoints">,
   { checkpoint }: RunRequest,
 ): string[] {
-  const interrupts = Object.values(checkpoints.interrupts(checkpoint?.checkpoint_id ?? undefined));
-  return interrupts.flat().flatMap(({ id }) => id ?? []);
+  return interruptIds(checkpoints.interrupts(checkpoint?.checkpoint_id ?? undefined));
 }
 
 // The rules of flow control and the budgets that are in force now, for a run that the thread makes itself.

@@ -3,6 +3,7 @@ import { budgetInterrupt } from "../budget.ts";
 import { remoteProblem } from "../../../lib/problem.ts";
 import { deriveUuid } from "../../../lib/uuid.ts";
 import { runOfInterrupt } from "../resume.ts";
+import { listInterrupts } from "../waiting.ts";
 import { acceptedResponseOfRun, findAcceptedResponse } from "../responses.ts";
 import {
   type Actor,
@@ -139,9 +140,7 @@ export function requestToResume(
 }
 
 function findInterrupt({ record }: ThreadContext, id: string): Interrupt | undefined {
-  return Object.values(record?.interrupts ?? {})
-    .flat()
-    .find((one) => one.id === id);
+  return listInterrupts(record?.interrupts).find((one) => one.id === id);
 }
 
 /** Why a question cannot be answered by a link. */
