@@ -1,6 +1,5 @@
 /** What the rest of Weir may ask of a thread: the Durable Object's RPC type. */
 import type { RunBudget } from "../limits/budgets/rpc.ts";
-import type { RunFlow } from "../limits/flow/run-flow.ts";
 import type { Json } from "../lib/json.ts";
 import type { OwnWebhook } from "../deliveries/receiver.ts";
 import type { WireCommand } from "../runtime/drive.ts";
@@ -77,8 +76,8 @@ export interface RunRequest {
   keep_until?: number;
   /** Request headers and the user, which the graph sees in `configurable`. */
   configurable?: Json;
-  /** The slots that it needs before it begins, by the rules of flow control. */
-  flow?: RunFlow;
+  /** Rules of flow control limit it: it claims slots before it begins. */
+  flow?: boolean;
   budgets?: RunBudget[];
   /** Who makes it, when it may answer a question. */
   actor?: Actor;

@@ -47,7 +47,7 @@ export interface RunOutcome {
   error?: RunError;
   /** What is spent of its budgets, by their ids. */
   spent?: Record<string, BudgetSpending>;
-  /** It has claimed slots that its request does not name: a rule paused it before it began. */
+  /** It has claimed slots although its request does not say so: a rule that is newer limits it. */
   claimed?: true;
   /** Why it was stopped, if it was. */
   stopped?: StopReason;

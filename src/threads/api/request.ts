@@ -5,7 +5,7 @@ import { settings } from "../../config.ts";
 import { deployedBudgets } from "../../limits/budgets/rule.ts";
 import { deployedRules } from "../../limits/flow/rule.ts";
 import { budgetsFor, knownBudgets } from "../../limits/budgets/rpc.ts";
-import { flowFor, modelIn, type FlowRunFacts } from "../../limits/flow/run-flow.ts";
+import { isLimited, modelIn, type FlowRunFacts } from "../../limits/flow/run-flow.ts";
 import { knownRules } from "../../limits/flow/rpc.ts";
 import type { Assistant } from "../../agents/assistants/store.ts";
 import { isObject, type Json } from "../../lib/json.ts";
@@ -140,7 +140,7 @@ export async function runRequest(
     langsmith_tracer: langsmith_tracer ? dropUndefined(langsmith_tracer) : undefined,
     configurable: by.configurable,
     depth: by.principal.depth,
-    flow: flowFor(deployedRules, rules, facts),
+    flow: isLimited(deployedRules, rules, facts) || undefined,
     budgets: budgetsFor(deployedBudgets, budgets, facts),
     actor: body.command?.resume == null ? undefined : describeActor(by),
   };

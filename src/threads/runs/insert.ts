@@ -21,7 +21,7 @@ import { interruptIds } from "../interrupts/waiting.ts";
 import { budgetsFor, knownBudgets } from "../../limits/budgets/rpc.ts";
 import { deployedBudgets } from "../../limits/budgets/rule.ts";
 import { deployedRules } from "../../limits/flow/rule.ts";
-import { flowFor, modelIn, type FlowRunFacts } from "../../limits/flow/run-flow.ts";
+import { isLimited, modelIn, type FlowRunFacts } from "../../limits/flow/run-flow.ts";
 import { knownRules } from "../../limits/flow/rpc.ts";
 
 /**
@@ -218,7 +218,7 @@ export async function withLimitsNow(
   const facts = collectFacts(threadId, request);
   return {
     ...request,
-    flow: flowFor(deployedRules, rules, facts),
+    flow: isLimited(deployedRules, rules, facts) || undefined,
     budgets: budgetsFor(deployedBudgets, budgets, facts),
   };
 }
