@@ -70,8 +70,8 @@ export interface RunRequest {
   depth?: number;
   /** The thread belongs to this run only and is deleted at the end of the run. */
   temporary?: boolean;
-  /** Of a temporary thread: it is kept when the run ends with questions, so that they can be answered. */
-  keep_questions?: boolean;
+  /** Of a temporary thread: it is kept while interrupts wait, so that they can be answered. */
+  keep_interrupts?: boolean;
   /** Of a temporary thread: it is not deleted before this time, so that a repeated request finds its run; milliseconds. */
   keep_until?: number;
   /** Request headers and the user, which the graph sees in `configurable`. */
@@ -174,7 +174,10 @@ export interface ThreadRpc extends LinkRpc {
   patch(change: ThreadPatch): Promise<Thread>;
   /** Deletes the thread whole: runs, checkpoints, log. False when there was none. */
   remove(): Promise<boolean>;
-  /** Deletes the thread unless a run is open, also one that waits to begin. False when one is. */
+  /**
+   * Deletes the thread; where interrupts wait, once none waits any longer, or they have expired. False while a run is open, also one
+   * that waits to begin: then it stays.
+   */
   removeIdle(): Promise<boolean>;
   /**
    * Makes this thread a copy of another one of the workspace, or changes nothing. `metadata` replaces the metadata of the

@@ -63,7 +63,7 @@ export async function callAssistant(
 ): Promise<McpResult> {
   const { assistant_id } = assistant;
   const request = await runRequest(by, run.id, { assistant_id, input, if_not_exists: "create" }, run.id);
-  const kept = { temporary: true, keep_until: run.keepUntil, keep_questions: true };
+  const kept = { temporary: true, keep_until: run.keepUntil, keep_interrupts: true };
   return wait(by, run.id, { ...request, ...kept }, run);
 }
 

@@ -1,7 +1,7 @@
 /** What the end of a run leaves: the record of the thread, the event that says how it ended, links for feedback, a compacted log. */
 import { nextPass } from "../log/compact.ts";
 import type { ThreadContext } from "../context.ts";
-import { type ThreadRecord, restartTtl } from "../record.ts";
+import { keptUntil, type ThreadRecord, restartTtl } from "../record.ts";
 import type { Json } from "../../lib/json.ts";
 import type { Emitter } from "../log/emit.ts";
 import { interruptIds, listInterrupts, uniqueById } from "../interrupts/waiting.ts";
@@ -40,9 +40,6 @@ export function compact(context: ThreadContext): void {
   eventLog.recent.forget();
 }
 
-/** How long the thread of a stateless run is found after the run's end, milliseconds. */
-const FOUND_MS = 60_000;
-
 /**
  * The record after a run has ended. `open`: other runs are. `reason`: why the run was stopped, if it was. `questions`: what
  * waits for an answer now.
@@ -57,7 +54,7 @@ export function recordAfter(
   const { status, outcome } = run;
   const ran = outcome.attempt > 0 && reason !== "rollback" && !outcome.refusal;
   const failed = status === "error" || status === "timeout";
-  const asks = ran && record.temporary?.keep_questions && Object.keys(interrupts).length > 0;
+  const waits = interruptIds(ran ? interrupts : record.interrupts).length > 0;
   return {
     ...record,
     updated: now,
@@ -69,7 +66,7 @@ export function recordAfter(
       error: outcome.error,
     }),
     compacted: compactLater(record, emitter.deltas, now),
-    ...(record.temporary && !open && { temporary: asks ? undefined : endingAt(record.temporary, now) }),
+    ...(!open && lifetimeAfter(record, waits)),
     ttl: restartTtl(record.ttl),
     ...(outcome.spent && { spent: spendingAfter(record, run) }),
   };
@@ -137,8 +134,12 @@ interface EndOfRun extends RunEnding {
   requested: ReadonlySet<string>;
 }
 
-function endingAt(temporary: NonNullable<ThreadRecord["temporary"]>, now: number): ThreadRecord["temporary"] {
-  return { ...temporary, until: Math.max(now + FOUND_MS, temporary.keep_until ?? 0) };
+/** When a thread that is made for one run is deleted. `waits`: interrupts wait. */
+function lifetimeAfter({ temporary, kept }: ThreadRecord, waits: boolean): Pick<ThreadRecord, "temporary" | "kept"> {
+  const { keep_until } = kept ?? temporary ?? {};
+  const until = keptUntil(waits, keep_until);
+  if (kept || (waits && temporary?.keep_interrupts)) return { temporary: undefined, kept: { until, keep_until } };
+  return temporary ? { temporary: { ...temporary, until: keptUntil(false, keep_until) } } : {};
 }
 
 /**

@@ -146,10 +146,10 @@ function withAssistant(record: ThreadRecord, { graph_id, assistant_id }: RunRequ
 function newThread({ workspaceId, threadId }: ThreadContext, request: RunRequest): ThreadRecord {
   if (request.if_not_exists !== "create") throw threadNotFound(threadId);
   const record = newRecord(workspaceId, threadId, { ...request.metadata });
-  const { temporary, keep_until, keep_questions } = request;
+  const { temporary, keep_until, keep_interrupts } = request;
   if (!temporary) return record;
-  const kept = { ...(keep_until && { keep_until }), ...(keep_questions && { keep_questions: true as const }) };
-  return { ...record, temporary: kept, ttl: keep_questions ? record.ttl : undefined };
+  const kept = { ...(keep_until && { keep_until }), ...(keep_interrupts && { keep_interrupts: true as const }) };
+  return { ...record, temporary: kept, ttl: keep_interrupts ? record.ttl : undefined };
 }
 
 /**

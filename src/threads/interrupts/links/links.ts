@@ -125,7 +125,7 @@ export function requestToResume(
   const asking = ids[0] === undefined ? undefined : runOfInterrupt(context, ids[0]);
   if (!asking) return undefined;
   const { input: _input, command: _command, checkpoint: _checkpoint, fingerprint: _print, ...request } = asking.request;
-  const { temporary: _temporary, keep_questions: _keep, keep_until: _until, after_seconds: _after, ...own } = request;
+  const { temporary: _temporary, keep_interrupts: _keep, keep_until: _until, after_seconds: _after, ...own } = request;
   return {
     ...own,
     run_id,
