@@ -304,7 +304,8 @@ export class LimiterObject extends DurableObject<Env> implements FlowRpc, RpcTar
       const { claim, priority, needs, turn } = lease;
       if (!claim || !changed.some((rule) => applies(rule, claim.facts))) continue;
       const matched = readClaim(claim, own);
-      isSame &&= JSON.stringify([priority, needs, turn]) === JSON.stringify([matched.priority, matched.needs, matched.turn]);
+      isSame &&=
+        JSON.stringify([priority, needs, turn]) === JSON.stringify([matched.priority, matched.needs, matched.turn]);
       Object.assign(lease, matched);
     }
     if (!isSame) this.#book = this.#newBook(leases.toSorted((a, b) => (a.granted ?? 0) - (b.granted ?? 0)));

@@ -53,5 +53,8 @@ export function budgetResponses(
     id in given ? [{ id, question, amount: approvedBy(given[id], question.more) }] : [],
   );
   const left = Object.entries(given).filter(([id]) => !asked.has(id));
-  return { answers, command: commandWithEffect({ ...rest, ...(left.length > 0 && { resume: Object.fromEntries(left) }) }) };
+  return {
+    answers,
+    command: commandWithEffect({ ...rest, ...(left.length > 0 && { resume: Object.fromEntries(left) }) }),
+  };
 }

@@ -35,9 +35,7 @@ describe.each([
     await abortAllDurableObjects();
     await untilStatus(caller, c, "success");
     await untilFor(a, "stop paused");
-    // Widened again, it stops what it did not match.
-    const waiting = await readRun(caller, a);
-    expect(waiting.status).toBe("pending");
+    expect(await readRun(caller, a)).toMatchObject({ status: "pending" });
     await caller.fetch("/api/v1/flow/rules/stop", { method: "DELETE" });
     await untilStatus(caller, a, "success");
     await untilFree(caller);
@@ -77,6 +75,7 @@ it("a rule that is widened or made holds back runs that wait for another one, an
   await caller.fetch("/api/v1/flow/rules/one", { method: "DELETE" });
   await putRule(caller, "two", { key: "metadata.plan", concurrency: 2 });
   await untilStatus(caller, second, "running");
+  expect(await uses(caller)).toEqual([expect.objectContaining({ rule: "two", key: "a", held: 2, waiting: 0 })]);
   release(name);
   for (const run of [first, second]) await untilStatus(caller, run, "success");
   await untilFree(caller);
@@ -96,6 +95,7 @@ it("a run behind another one of its thread reads the rules when its turn comes, 
   release(name);
   await untilStatus(caller, first, "success");
   await untilFor(second, "one concurrency");
+  expect(await readRun(caller, second)).toMatchObject({ status: "pending", position: 1 });
   release(other);
   await untilStatus(caller, second, "success");
   await untilFree(caller);

@@ -244,7 +244,7 @@ async function subscribeAsPython(caller: Caller, threadId: string, channels: str
   socket.addEventListener("message", ({ data }) => {
     const { method, params } = JSON.parse(String(data)) as Partial<Event>;
     if (method === "input.requested" || (method === "lifecycle" && params?.data.event !== "running"))
-      shown.push(`${channels[0]}: ${method} ${String(params?.data.event ?? "")}`.trim());
+      shown.push([`${channels[0]}: ${method}`, params?.data.event].filter(Boolean).join(" "));
   });
   socket.accept();
   socket.send(JSON.stringify({ id: 1, method: "subscription.subscribe", params: { channels } }));

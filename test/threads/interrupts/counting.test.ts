@@ -81,49 +81,60 @@ describe("the interrupt of a functional graph's task, which its entrypoint write
   });
 });
 
-describe.each(["two", "nested"])("with two interrupts that wait (%s), a plain response runs nothing", (graph) => {
-  let thread: string;
-  let ids: string[];
-  let refused: string;
-  beforeEach(async () => {
-    ({ thread } = await ask(caller, graph, GO));
-    ids = (await listQuestions(caller, thread)).map(({ id }) => id);
-    expect(ids).toHaveLength(2);
-    refused = `Several interrupts wait, and a response is for one. Give each response by the id of its interrupt: ${ids.join(", ")}.`;
-  });
-  afterEach(async () => {
-    // Both still wait.
-    expect((await listQuestions(caller, thread)).map(({ id }) => id)).toEqual(ids);
-    const state = await get<{ status: string; values: { messages: Json[] } }>(caller, `/threads/${thread}`);
-    expect(state).toMatchObject({ status: "interrupted", values: { messages: [{ content: "go" }] } });
-  });
+interface Two {
+  graph: string;
+  thread: string;
+  refused: string;
+}
 
-  it.each([{ resume: "yes" }, { resume: false }, { resume: { left: "x", right: "y" } }])(
-    "as the command of a run: %o",
-    async (given) => {
-      for (const strict_resume of [undefined, true])
-        expect(await wait(thread, graph, { command: given, strict_resume })).toEqual({
-          __error__: { error: "SeveralInterruptsError", message: refused },
-        });
+function respondByRun(given: Json) {
+  return async ({ graph, thread, refused }: Two) => {
+    const error = { error: "SeveralInterruptsError", message: refused };
+    for (const strict_resume of [undefined, true])
+      expect(await wait(thread, graph, { command: given, strict_resume })).toEqual({ __error__: error });
+  };
+}
+
+/** Ways to give a plain response, and how it is refused. */
+const WAYS: [name: string, respond: (at: Two) => Promise<void>][] = [
+  ["as the command of a run", respondByRun({ resume: "yes" })],
+  ["as the command of a run, false", respondByRun({ resume: false })],
+  ["as the command of a run, an object with other keys", respondByRun({ resume: { left: "x", right: "y" } })],
+  [
+    "in the streaming protocol",
+    async ({ graph, thread, refused }) => {
+      const answer = await command(caller, thread, "run.start", { assistant_id: graph, input: "yes" });
+      expect(answer).toMatchObject({ type: "error", error: "invalid_argument", message: refused });
     },
-  );
+  ],
+  [
+    "over AG-UI",
+    async ({ graph, thread, refused }) => {
+      const events = await agui(thread, { forwardedProps: { command: { resume: "yes" } } }, graph);
+      expect(events.at(-1)).toMatchObject({ type: "RUN_ERROR", message: expect.stringContaining(refused) });
+    },
+  ],
+  [
+    "over MCP",
+    async ({ thread, refused }) => {
+      const client = await connectSecond(caller.key);
+      const call = { name: "answer_interrupt", arguments: { thread_id: thread, answer: "yes" } };
+      await expect(client.callTool(call)).rejects.toThrow(refused);
+      await client.close();
+    },
+  ],
+];
 
-  it("in the streaming protocol", async () => {
-    const params = { assistant_id: graph, input: "yes" };
-    const answer = await command(caller, thread, "run.start", params);
-    expect(answer).toMatchObject({ type: "error", error: "invalid_argument", message: refused });
-  });
-
-  it("over AG-UI", async () => {
-    const events = await agui(thread, { forwardedProps: { command: { resume: "yes" } } }, graph);
-    expect(events.at(-1)).toMatchObject({ type: "RUN_ERROR", message: expect.stringContaining(refused) });
-  });
-
-  it("over MCP", async () => {
-    const client = await connectSecond(caller.key);
-    const call = { name: "answer_interrupt", arguments: { thread_id: thread, answer: "yes" } };
-    await expect(client.callTool(call)).rejects.toThrow(refused);
-    await client.close();
+describe.each(["two", "nested"])("with two interrupts that wait (%s), a plain response runs nothing", (graph) => {
+  it.each(WAYS)("%s", async (_name, respond) => {
+    const { thread } = await ask(caller, graph, GO);
+    const ids = (await listQuestions(caller, thread)).map(({ id }) => id);
+    expect(ids).toHaveLength(2);
+    const said = "Several interrupts wait, and a response is for one. Give each response by the id of its interrupt";
+    await respond({ graph, thread, refused: `${said}: ${ids.join(", ")}.` });
+    expect((await listQuestions(caller, thread)).map(({ id }) => id)).toEqual(ids);
+    const left = { status: "interrupted", values: { messages: [{ content: "go" }] } };
+    expect(await get<Json>(caller, `/threads/${thread}`)).toMatchObject(left);
   });
 });
 

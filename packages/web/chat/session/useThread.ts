@@ -139,7 +139,9 @@ function parseRead(state: ThreadState | null): Read {
   const tasks = state?.tasks ?? [];
   const error = tasks.map((task) => task.error).find((one) => one !== null && one !== undefined);
   // Several tasks write one interrupt, such as those that reach a budget.
-  const raised = tasks.flatMap(({ interrupts = [] }) => interrupts.flatMap(({ id, value }) => (id ? [{ id, value }] : [])));
+  const raised = tasks.flatMap(({ interrupts = [] }) =>
+    interrupts.flatMap(({ id, value }) => (id ? [{ id, value }] : [])),
+  );
   return {
     messages: state?.values?.messages ?? [],
     finished: (state?.next ?? []).length === 0,
