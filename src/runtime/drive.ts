@@ -129,6 +129,12 @@ const MAX_METADATA = 100;
 
 const ALWAYS = ["values", "updates", "tasks"];
 
+/** The command; undefined for one without effect, which LangGraph refuses. The Python SDK sends `{}` for a `resume` of None. */
+export function commandWithEffect(given: WireCommand | null | undefined): WireCommand | undefined {
+  const isEmpty = (value: unknown) => value == null || (typeof value === "object" && Object.keys(value).length === 0);
+  return !given || (given.resume == null && isEmpty(given.update) && isEmpty(given.goto)) ? undefined : given;
+}
+
 /** LangGraph's command of one that came over the wire. */
 export function command({ update, resume, goto }: WireCommand): Command {
   const targets = goto == null ? [] : Array.isArray(goto) ? goto : [goto];

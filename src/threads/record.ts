@@ -5,6 +5,7 @@ import type { Json } from "../lib/json.ts";
 import type { Interrupts, RunError, ThreadSummary, Thread, ThreadStatus, Ttl } from "./types.ts";
 import type { IndexRow } from "./search/rpc.ts";
 import { currentShard } from "./search/store.ts";
+import { interruptIds } from "./interrupts/waiting.ts";
 import type { HeldRecord, Tables } from "./store/tables.ts";
 import type { ValueRefs, ValueStore } from "./log/values.ts";
 
@@ -36,9 +37,14 @@ export interface ThreadRecord {
   compacted?: { through: number; due?: number };
   /**
    * Made for one stateless run: never listed, and deleted at `until`, which the run's end sets. That is not before
-   * `keep_until`. With `keep_questions` it becomes a thread as any other when its run ends with questions.
+   * `keep_until`. With `keep_interrupts` it becomes `kept` when its run ends with interrupts.
    */
-  temporary?: { until?: number; keep_until?: number; keep_questions?: true };
+  temporary?: { until?: number; keep_until?: number; keep_interrupts?: true };
+  /**
+   * Made for one run, which has left interrupts: a thread as any other until `until`. That is soon after a run that leaves none, and not
+   * before `keep_until`.
+   */
+  kept?: { until: number; keep_until?: number };
 }
 
 /** The record of a thread that has just been made. */
@@ -126,10 +132,15 @@ export const UNREADABLE_SUMMARY: ThreadSummary = {
 
 /** The ids of the interrupts that the last run left. */
 export function pendingInterrupts(record: ThreadRecord | undefined): string[] {
-  const ids = Object.values(record?.interrupts ?? {}).flatMap((list) => list.flatMap(({ id }) => id ?? []));
-  // Parallel tasks that reach a budget ask one question.
-  return [...new Set(ids)];
+  return interruptIds(record?.interrupts);
 }
+
+/** How long a thread that is made for one run is found after it, and for interrupts: longer than a link of the server's own is valid. */
+const KEPT_MS = { found: 60_000, interrupts: 8 * 24 * 3_600_000 };
+
+/** Until when a thread that is made for one run is kept. `waits`: interrupts wait. */
+export const keptUntil = (waits: boolean, keepUntil = 0): number =>
+  Math.max(Date.now() + (waits ? KEPT_MS.interrupts : KEPT_MS.found), keepUntil);
 
 /** Longest state, in characters of JSON, that the index holds for searches by value. */
 const INDEXED_VALUES = 16_000;

@@ -1,6 +1,5 @@
 /** What the rest of Weir may ask of a thread: the Durable Object's RPC type. */
 import type { RunBudget } from "../limits/budgets/rpc.ts";
-import type { RunFlow } from "../limits/flow/run-flow.ts";
 import type { Json } from "../lib/json.ts";
 import type { OwnWebhook } from "../deliveries/receiver.ts";
 import type { WireCommand } from "../runtime/drive.ts";
@@ -71,14 +70,14 @@ export interface RunRequest {
   depth?: number;
   /** The thread belongs to this run only and is deleted at the end of the run. */
   temporary?: boolean;
-  /** Of a temporary thread: it is kept when the run ends with questions, so that they can be answered. */
-  keep_questions?: boolean;
+  /** Of a temporary thread: it is kept while interrupts wait, so that they can be answered. */
+  keep_interrupts?: boolean;
   /** Of a temporary thread: it is not deleted before this time, so that a repeated request finds its run; milliseconds. */
   keep_until?: number;
   /** Request headers and the user, which the graph sees in `configurable`. */
   configurable?: Json;
-  /** The slots that it needs before it begins, by the rules of flow control. */
-  flow?: RunFlow;
+  /** Rules of flow control limit it: it claims slots before it begins. */
+  flow?: boolean;
   budgets?: RunBudget[];
   /** Who makes it, when it may answer a question. */
   actor?: Actor;
@@ -175,7 +174,10 @@ export interface ThreadRpc extends LinkRpc {
   patch(change: ThreadPatch): Promise<Thread>;
   /** Deletes the thread whole: runs, checkpoints, log. False when there was none. */
   remove(): Promise<boolean>;
-  /** Deletes the thread unless a run is open, also one that waits to begin. False when one is. */
+  /**
+   * Deletes the thread; where interrupts wait, once none waits any longer, or they have expired. False while a run is open, also one
+   * that waits to begin: then it stays.
+   */
   removeIdle(): Promise<boolean>;
   /**
    * Makes this thread a copy of another one of the workspace, or changes nothing. `metadata` replaces the metadata of the

@@ -47,7 +47,7 @@ export interface RunOutcome {
   error?: RunError;
   /** What is spent of its budgets, by their ids. */
   spent?: Record<string, BudgetSpending>;
-  /** It has claimed slots that its request does not name: a rule paused it before it began. */
+  /** It has claimed slots although its request does not say so: a rule that is newer limits it. */
   claimed?: true;
   /** Why it was stopped, if it was. */
   stopped?: StopReason;
@@ -55,9 +55,10 @@ export interface RunOutcome {
   refusal?: ResumeRefusal;
 }
 
-/** Why a strict resume runs nothing, as clients read it in the run's end. */
+/** Why a resume runs nothing, as clients read it in the run's end. */
 export interface ResumeRefusal {
-  reason: "unknown_interrupt";
+  /** `several_interrupts`: the response names none of those that wait. */
+  reason: "unknown_interrupt" | "several_interrupts";
   /** What was answered and does not wait. */
   interrupt_ids: string[];
   /** What waits. */

@@ -32,8 +32,10 @@ export async function endLimit(caller: Caller, graphId: string): Promise<void> {
 export async function takeSlots({ workspaceId }: Caller, graphId: string): Promise<() => Promise<void>> {
   const flow = flowControl(env, workspaceId);
   const ids = Array.from({ length: SLOTS }, () => crypto.randomUUID());
-  const needs = [{ rule: graphId, key: "" }];
-  for (const runId of ids) await flow.acquire({ runId, threadId: runId, created: 1, due: 0, priority: 9, needs });
+  for (const runId of ids) {
+    const facts = { threadId: runId, assistantId: graphId, graphId, metadata: {} };
+    await flow.acquire({ runId, threadId: runId, created: 1, due: 0, claim: { flow: { needs: [] }, facts } });
+  }
   return async () => {
     for (const runId of ids) await flow.release(runId, 1);
   };

@@ -47,7 +47,7 @@ export interface CronThreads {
   exists(workspaceId: string, threadId: string): Promise<boolean>;
   /** How the run ended, undefined while it is open. A run of a deleted thread counts as ended. */
   outcome(workspaceId: string, ids: FiringIds): Promise<"ended" | "failed" | undefined>;
-  /** Deletes the firing's own thread. False while it has another run that is open. */
+  /** Deletes the firing's own thread, or has it deleted once no interrupt waits there. False while it has another run that is open. */
   remove(workspaceId: string, threadId: string): Promise<boolean>;
 }
 

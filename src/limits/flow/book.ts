@@ -2,7 +2,7 @@
  * Who holds slots, who waits, and who is next. In memory and pure: no storage, no clock, no calls. docs/flow-control.md says the
  * rules in prose.
  */
-import type { FlowLimits, SlotNeed, FlowRunFacts } from "./run-flow.ts";
+import type { FlowClaim, FlowLimits, SlotNeed } from "./run-flow.ts";
 
 // What one key of one rule has in use: held slots, and what its last minute counts.
 
@@ -110,8 +110,8 @@ export interface SlotLease {
   priority: number;
   needs: SlotNeed[];
   turn?: string;
-  /** What rules read of its run, so that a rule that pauses it later holds it back. */
-  facts?: FlowRunFacts;
+  /** From which its priority, needs and turn follow, again when a rule changes. */
+  claim?: FlowClaim;
   /** When it got its slots. Undefined: it waits. */
   granted?: number;
   /** When its run ended. Its slots are free; limits a minute count it. */
@@ -181,13 +181,17 @@ export class SlotBook {
     this.#lane(lease).last = this.#grants += 1;
   }
 
-  /** Stops what a new claim replaces, or the claim itself, by `singleton` and `debounce_seconds`. What is stopped. */
-  replace(lease: SlotLease): SlotLease[] {
+  /**
+   * Stops what a new claim replaces, or the claim itself, by `singleton` and `debounce_seconds`: of the latter, claims whose time has not
+   * passed. What is stopped.
+   */
+  replace(lease: SlotLease, now: number): SlotLease[] {
     const found = lease.needs.map((need) => {
-      const { singleton, debounce_seconds } = this.#limits(need);
+      const { singleton, debounce_seconds = 0 } = this.#limits(need);
       const pool = this.#pool(need);
       const waiting = [...(this.#lanesByPool.get(pool) ?? [])].flatMap((lane) => lane.waiting);
-      const others = [...(singleton || debounce_seconds ? waiting : []), ...(singleton ? pool.holders : [])];
+      const isReplaced = ({ due }: SlotLease) => singleton || due + debounce_seconds * 1000 > now;
+      const others = [...waiting.filter(isReplaced), ...(singleton ? pool.holders : [])];
       return { singleton, others: others.filter((one) => one !== lease) };
     });
     const loses = found.some(({ singleton, others }) => singleton === "first" && others.length > 0);
@@ -197,13 +201,6 @@ export class SlotBook {
       one.stopped = true;
     }
     return stopped;
-  }
-
-  /** A claim that waits needs these slots, too. */
-  need(lease: SlotLease, more: SlotNeed[]): void {
-    this.#dequeue(lease);
-    lease.needs = [...lease.needs, ...more];
-    this.#enqueue(lease);
   }
 
   /** The claim's run has ended: its slots are free, its place is gone. False when limits a minute still count it. */

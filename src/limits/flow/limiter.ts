@@ -6,9 +6,9 @@ import { DurableObject } from "cloudflare:workers";
 import { NEWER_ALARM_MS, newerFormat, ObjectTables, type TableSchema } from "../../lib/object-tables.ts";
 import { dispatchRpc, type RpcTarget } from "../../lib/rpc.ts";
 import { type SlotLease, SlotBook, COUNTED_MS, type QueuePosition, type PoolUse } from "./book.ts";
-import { type FlowRule, MAX_RULES } from "./rule.ts";
+import { deployedRules, type FlowRule, MAX_RULES, ownInForce } from "./rule.ts";
 import { logError } from "../../lib/log.ts";
-import { limitsIn, type SlotNeed, pausesFor } from "./run-flow.ts";
+import { applies, limitsIn, readClaim } from "./run-flow.ts";
 import type { AcquireResult, FlowRpc, GrantSlots, NewSlotLease, WaitingLease } from "./rpc.ts";
 
 // The tables of a workspace's limiter, in its Durable Object's SQLite, and every statement on them.
@@ -32,7 +32,9 @@ interface LeaseRow extends Record<string, SqlStorageValue> {
 }
 
 /** What a claim's row has as JSON. */
-type Body = Pick<SlotLease, "threadId" | "created" | "due" | "priority" | "needs" | "turn" | "facts">;
+type Body = Omit<NewSlotLease, "runId">;
+/** A claim as it is stored: what it needs follows from the rules. */
+type StoredLease = NewSlotLease & Pick<SlotLease, "granted" | "ended" | "tokens" | "stopped">;
 
 export class FlowTables {
   readonly #sql: SqlStorage;
@@ -58,7 +60,7 @@ export class FlowTables {
     this.#tables.write(work);
   }
 
-  leases(): SlotLease[] {
+  leases(): StoredLease[] {
     if (!this.#isReadable) return [];
     const rows = this.#sql.exec<LeaseRow>("SELECT * FROM leases ORDER BY granted").toArray();
     return rows.map(({ run_id, body, granted, ended, tokens, stopped }) => ({
@@ -71,14 +73,10 @@ export class FlowTables {
     }));
   }
 
-  insertLease(lease: SlotLease): void {
+  insertLease({ runId, threadId, created, due, claim, granted, stopped }: StoredLease): void {
+    const body = JSON.stringify({ threadId, created, due, claim } satisfies Body);
     const sql = "INSERT INTO leases VALUES (?, ?, ?, NULL, NULL, ?)";
-    this.#sql.exec(sql, lease.runId, bodyText(lease), lease.granted ?? null, lease.stopped ? 1 : null);
-  }
-
-  /** Writes the needs of a claim, which a rule that pauses it has changed. */
-  setNeeds(lease: SlotLease): void {
-    this.#sql.exec("UPDATE leases SET body = ? WHERE run_id = ?", bodyText(lease), lease.runId);
+    this.#sql.exec(sql, runId, body, granted ?? null, stopped ? 1 : null);
   }
 
   setLease({ runId, granted, ended, tokens, stopped }: SlotLease): void {
@@ -110,9 +108,6 @@ export class FlowTables {
   }
 }
 
-const bodyText = ({ threadId, created, due, priority, needs, turn, facts }: SlotLease): string =>
-  JSON.stringify({ threadId, created, due, priority, needs, turn, facts } satisfies Body);
-
 /** Claims that wait at most: about 20 MB of memory. */
 const MAX_WAITING = 50_000;
 /** Milliseconds until the limiter asks whether a run still holds its slots: as long as it has run, within these. */
@@ -143,6 +138,8 @@ export class LimiterObject extends DurableObject<Env> implements FlowRpc, RpcTar
   #alarmAt: number | undefined;
   /** When a claim that has ended is counted no more. */
   #pruneAt: number | undefined;
+  /** When runs were released, by id and creation, the oldest first: a call that claims may be repeated, and arrive after that. */
+  readonly #released = new Map<string, number>();
 
   constructor(
     ctx: DurableObjectState,
@@ -168,37 +165,41 @@ export class LimiterObject extends DurableObject<Env> implements FlowRpc, RpcTar
     if (!this.#rules.has(rule.id) && this.#rules.size >= MAX_RULES) return false;
     this.#change(() => {
       this.#tables.putRule(rule);
+      const previous = this.#rules.get(rule.id);
       this.#rules.set(rule.id, rule);
-      if (rule.paused) this.#holdBack(rule);
+      this.#matchAgain([rule, ...(previous ? [previous] : [])]);
       return undefined;
     });
     return true;
   }
 
   async deleteRule(id: string): Promise<void> {
-    if (!this.#rules.has(id)) return;
+    const rule = this.#rules.get(id);
+    if (!rule) return;
     this.#change(() => {
       this.#tables.deleteRule(id);
       this.#rules.delete(id);
+      this.#matchAgain([rule]);
       return undefined;
     });
   }
 
   async acquire(given: NewSlotLease): Promise<AcquireResult> {
     const known = this.#book.lease(given.runId);
+    if (this.#released.has(claimName(given))) return "waits";
     if (known?.created === given.created) return isHolding(known) ? "granted" : "waits";
     // The run of before was deleted with its thread, and has ended.
     if (known) await this.release(known.runId, known.created);
     if (this.#book.waiting >= MAX_WAITING) return "full";
-    const lease: SlotLease = { ...given, needs: [...given.needs, ...this.#listPauses(given, this.#rules.values())] };
-    // The rule that paused the run is gone.
+    const lease: SlotLease = { ...given, ...readClaim(given.claim, this.#ownRules) };
+    // The rules that limited the run are gone.
     if (lease.needs.length === 0) return "granted";
     let stopped: SlotLease[] = [];
     this.#change(() => {
       const counted = this.#book.rename(given.runId);
       if (counted) this.#tables.renameLease(given.runId, counted);
       this.#book.add(lease);
-      stopped = this.#book.replace(lease);
+      stopped = this.#book.replace(lease, Date.now());
       for (const one of stopped) if (one !== lease) this.#tables.setLease(one);
       return lease;
     }, lease);
@@ -208,6 +209,7 @@ export class LimiterObject extends DurableObject<Env> implements FlowRpc, RpcTar
   }
 
   async release(runId: string, created: number, tokens = 0): Promise<void> {
+    this.#keepReleased(claimName({ runId, created }));
     const lease = this.#book.lease(runId);
     // A repeated call may be about a run of the past with the same id.
     if (lease?.created !== created || lease.ended !== undefined) return;
@@ -271,7 +273,7 @@ export class LimiterObject extends DurableObject<Env> implements FlowRpc, RpcTar
       this.#tables.write(() => {
         const near = work();
         granted = this.#book.grant(Date.now(), near);
-        if (asker) this.#tables.insertLease(asker);
+        if (asker) this.#tables.insertLease(asker as StoredLease);
         for (const lease of granted) if (lease !== asker) this.#tables.setLease(lease);
       });
     } catch (error) {
@@ -286,21 +288,46 @@ export class LimiterObject extends DurableObject<Env> implements FlowRpc, RpcTar
     this.#arm();
   }
 
-  /** The claims that wait and that the rule pauses need its slot from now on. */
-  #holdBack(rule: FlowRule): void {
-    for (const lease of this.#book.leases()) {
-      if (lease.granted !== undefined || lease.stopped) continue;
-      const pauses = this.#listPauses(lease, [rule]);
-      if (pauses.length === 0) continue;
-      this.#book.need(lease, pauses);
-      this.#tables.setNeeds(lease);
-    }
+  get #ownRules(): FlowRule[] {
+    return ownInForce(deployedRules, [...this.#rules.values()]);
   }
 
-  /** The slots of paused rules that the claim does not have yet. */
-  #listPauses({ facts, needs }: NewSlotLease, rules: Iterable<FlowRule>): SlotNeed[] {
-    const pauses = facts ? pausesFor(rules, facts) : [];
-    return pauses.filter(({ rule }) => !needs.some((need) => need.rule === rule));
+  /**
+   * A rule has changed, from one of these to the other: the claims that either matches need what the rules say as they are. Those that
+   * hold slots hold what they match then, which may be none.
+   */
+  #matchAgain(changed: FlowRule[]): void {
+    const leases = [...this.#book.leases()];
+    const own = this.#ownRules;
+    let isSame = true;
+    for (const lease of leases) {
+      const { claim, priority, needs, turn } = lease;
+      if (!claim || !changed.some((rule) => applies(rule, claim.facts))) continue;
+      const matched = readClaim(claim, own);
+      isSame &&=
+        JSON.stringify([priority, needs, turn]) === JSON.stringify([matched.priority, matched.needs, matched.turn]);
+      Object.assign(lease, matched);
+    }
+    if (!isSame) this.#book = this.#newBook(leases.toSorted((a, b) => (a.granted ?? 0) - (b.granted ?? 0)));
+  }
+
+  /** `leases`: in the order in which they were granted. */
+  #newBook(leases: SlotLease[]): SlotBook {
+    const book = new SlotBook((rule) => {
+      const own = this.#rules.get(rule);
+      return own && limitsIn(own);
+    });
+    for (const lease of leases) book.add(lease);
+    return book;
+  }
+
+  #keepReleased(name: string): void {
+    const now = Date.now();
+    for (const [known, at] of this.#released) {
+      if (at > now - COUNTED_MS) break;
+      this.#released.delete(known);
+    }
+    this.#released.set(name, now);
   }
 
   /** Calls threads that are due, as far as there is room for calls. */
@@ -358,15 +385,13 @@ export class LimiterObject extends DurableObject<Env> implements FlowRpc, RpcTar
   /** What the storage has. Threads of claims with slots are called soon: a call of before may not have arrived. */
   #load(): SlotBook {
     this.#rules = new Map(this.#tables.rules().map((rule) => [rule.id, rule]));
-    const book = new SlotBook((rule) => {
-      const own = this.#rules.get(rule);
-      return own && limitsIn(own);
-    });
+    const own = this.#ownRules;
+    const leases = this.#tables.leases().map((lease) => ({ ...lease, ...readClaim(lease.claim, own) }));
+    const book = this.#newBook(leases);
     this.#calls.clear();
     const now = Date.now();
     let held = 0;
-    for (const lease of this.#tables.leases()) {
-      book.add(lease);
+    for (const lease of leases) {
       if (lease.ended !== undefined || !(isHolding(lease) || lease.stopped)) continue;
       this.#calls.set(lease.runId, { at: now + RETRY_MS.least + held * SPREAD_MS, tries: 0 });
       held += 1;
@@ -375,5 +400,8 @@ export class LimiterObject extends DurableObject<Env> implements FlowRpc, RpcTar
     return book;
   }
 }
+
+/** Names a run also after one with the same id was deleted. */
+const claimName = ({ runId, created }: Pick<SlotLease, "runId" | "created">): string => `${runId} ${created}`;
 
 const isHolding = ({ granted, ended }: SlotLease): boolean => granted !== undefined && ended === undefined;

@@ -3,10 +3,11 @@ import { objectNamed, rpcProxy } from "../../lib/rpc.ts";
 import { retryCalls } from "../../lib/retry.ts";
 import type { SlotLease, QueuePosition, PoolUse } from "./book.ts";
 import type { FlowRule } from "./rule.ts";
+import type { FlowClaim } from "./run-flow.ts";
 import { RowCache } from "../../lib/cache.ts";
 
 /** A claim as a thread makes it. */
-export type NewSlotLease = Omit<SlotLease, "granted" | "ended" | "tokens" | "stopped">;
+export type NewSlotLease = Pick<SlotLease, "runId" | "threadId" | "created" | "due"> & { claim: FlowClaim };
 
 /** `full`: too many wait, so this claim has no place. The thread asks again later. */
 export type AcquireResult = "granted" | "waits" | "full";

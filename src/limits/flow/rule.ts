@@ -81,11 +81,17 @@ export type FlowRule = v.InferOutput<typeof FlowRule>;
 /** Rules that a workspace, or a langgraph.json, has at most: each run is compared with all. */
 export const MAX_RULES = 100;
 
-/** The rules that count: those of langgraph.json first, then the workspace's own whose ids are not taken (docs/flow-control.md). */
-export function mergeRules<Rule extends { id: string }>(deployed: Rule[], own: Rule[]): Rule[] {
+/** The workspace's rules that count: those whose ids no rule of langgraph.json has (docs/flow-control.md). */
+export function ownInForce<Rule extends { id: string }>(deployed: Rule[], own: Rule[]): Rule[] {
   const taken = new Set(deployed.map(({ id }) => id));
-  return [...deployed, ...own.filter(({ id }) => !taken.has(id))];
+  return own.filter(({ id }) => !taken.has(id));
 }
+
+/** The rules that count: those of langgraph.json first. */
+export const mergeRules = <Rule extends { id: string }>(deployed: Rule[], own: Rule[]): Rule[] => [
+  ...deployed,
+  ...ownInForce(deployed, own),
+];
 
 /** The rules of langgraph.json, filled by createWeir. The API reads them and changes none. */
 export const deployedRules: FlowRule[] = [];

@@ -21,12 +21,20 @@ export interface SlotNeed {
   limits?: FlowLimits;
 }
 
-/** What travels with a run's request. A run to which no limit applies has none. */
+/** What rules decide of a run. */
 export interface RunFlow {
-  priority: number;
+  /** Of several rules with one, the first decides. */
+  priority?: number;
   needs: SlotNeed[];
   /** Runs of the same turn follow each other; turns share what they compete for. */
   turn?: string;
+}
+
+/** What a run brings to its claim. The rules of the workspace are read by the limiter, as they are. */
+export interface FlowClaim {
+  /** What the rules of langgraph.json decide, with their limits. */
+  flow: RunFlow;
+  facts: FlowRunFacts;
 }
 
 /** What rules read of a run. */
@@ -45,50 +53,64 @@ export const USUAL_PRIORITY = 5;
 /** Characters of a key. A longer one is replaced by its hash. */
 const MAX_KEY_LENGTH = 200;
 
-/** What the run must claim by the rules: of langgraph.json first, then of the workspace. Undefined when it need not wait. */
-export function flowFor(deployed: FlowRule[], own: FlowRule[], facts: FlowRunFacts): RunFlow | undefined {
-  if (deployed.length === 0 && own.length === 0) return undefined;
-  const applying = mergeRules(deployed, own).flatMap((rule) => {
+/** Whether rules limit the run: then it claims its slots before it begins. */
+export const isLimited = (deployed: FlowRule[], own: FlowRule[], facts: FlowRunFacts): boolean =>
+  flowBy(mergeRules(deployed, own), facts).needs.length > 0;
+
+/** What these rules decide of a run. Each slot has the limits of its rule. */
+export function flowBy(rules: FlowRule[], facts: FlowRunFacts): RunFlow {
+  const applying = rules.flatMap((rule) => {
     const key = applies(rule, facts) ? keyIn(rule.key, facts) : undefined;
     return key === undefined ? [] : [{ rule, key }];
   });
   const needs = applying.flatMap(({ rule, key }): SlotNeed[] => {
     const limits = limitsIn(rule);
-    if (Object.keys(limits).length === 0) return [];
-    return [{ rule: rule.id, key, ...(deployed.includes(rule) && { limits }) }];
+    return Object.keys(limits).length === 0 ? [] : [{ rule: rule.id, key, limits }];
   });
-  if (needs.length === 0) return undefined;
-  const priority = applying.find(({ rule }) => rule.priority !== undefined)?.rule.priority ?? USUAL_PRIORITY;
+  const priority = applying.find(({ rule }) => rule.priority !== undefined)?.rule.priority;
   const turns = applying.flatMap(({ rule }) => (rule.fair_by ? [keyIn(rule.fair_by, facts) ?? ""] : []));
   return { priority, needs, ...(turns.length > 0 && { turn: turns.join("\n") }) };
 }
 
-/** Characters of the metadata that a claim keeps, as JSON, and of one member. */
-const MAX_METADATA_KEPT = { metadata: 2_000, member: 200 };
-
-/** The slots of the workspace's paused rules that apply to the run. */
-export function pausesFor(own: Iterable<FlowRule>, facts: FlowRunFacts): SlotNeed[] {
-  return [...own].flatMap((rule) => {
-    const key = rule.paused && applies(rule, facts) ? keyIn(rule.key, facts) : undefined;
-    return key === undefined ? [] : [{ rule: rule.id, key }];
-  });
+/** What a claim needs: what the rules of langgraph.json decided when it was made, and what the workspace's rules decide. */
+export function readClaim(
+  { flow: { priority, needs, turn }, facts }: FlowClaim,
+  own: FlowRule[],
+): RunFlow & { priority: number } {
+  const decided = flowBy(own, facts);
+  const turns = [turn, decided.turn].filter((one) => one !== undefined);
+  return {
+    priority: priority ?? decided.priority ?? USUAL_PRIORITY,
+    needs: [...needs, ...decided.needs.map(({ rule, key }) => ({ rule, key }))],
+    turn: turns.length > 0 ? turns.join("\n") : undefined,
+  };
 }
 
-/** What a claim keeps of its run, for rules that pause it later: of metadata only what a rule may match, up to a size. */
-export function pickFacts({ metadata, ...facts }: FlowRunFacts): FlowRunFacts {
+/** Characters of the metadata that a claim keeps, as JSON. */
+const MAX_METADATA_KEPT = 2_000;
+
+/**
+ * What a claim keeps of its run, for rules that change while it waits. Long texts are kept as their hash. Of metadata the members that
+ * `rules` name come first, then others, up to a size.
+ */
+export function pickFacts({ metadata, user, model, ...facts }: FlowRunFacts, rules: FlowRule[]): FlowRunFacts {
+  const named = new Set(
+    rules.flatMap(({ match, key, fair_by = "" }) => [
+      ...Object.keys(match?.metadata ?? {}),
+      ...[key, fair_by].map((one) => one.replace(/^metadata\./, "")),
+    ]),
+  );
   let size = 0;
-  const kept = Object.entries(metadata).filter(([name, value]) => {
-    const characters = name.length + (JSON.stringify(value) ?? "").length;
-    if (
-      typeof value === "object" ||
-      characters > MAX_METADATA_KEPT.member ||
-      size + characters > MAX_METADATA_KEPT.metadata
-    )
-      return false;
-    size += characters;
-    return true;
-  });
-  return { ...facts, metadata: Object.fromEntries(kept) };
+  const kept = Object.entries(metadata)
+    .toSorted(([a], [b]) => Number(named.has(b)) - Number(named.has(a)))
+    .map(([name, value]) => [name, boundValue(value)] as const)
+    .filter(([name, value]) => {
+      const characters = name.length + (JSON.stringify(value) ?? "").length;
+      if ((typeof value === "object" && value !== null) || size + characters > MAX_METADATA_KEPT) return false;
+      size += characters;
+      return true;
+    });
+  return { ...facts, user: boundKey(user), model: boundKey(model), metadata: Object.fromEntries(kept) };
 }
 
 /** The model of a run: the first that is named, of its own settings and then of its assistant's. */
@@ -120,7 +142,7 @@ export function applies(
     (match.thread === undefined || match.thread === threadId) &&
     (match.user === undefined || match.user === user) &&
     (match.model === undefined || match.model === model) &&
-    Object.entries(match.metadata ?? {}).every(([name, value]) => metadata[name] === value)
+    Object.entries(match.metadata ?? {}).every(([name, value]) => boundValue(metadata[name]) === boundValue(value))
   );
 }
 
@@ -136,3 +158,5 @@ export function keyIn(key: string, { assistantId, user, model, metadata }: FlowR
 
 const boundKey = (key: string | undefined): string | undefined =>
   key !== undefined && key.length > MAX_KEY_LENGTH ? deriveUuid(`flow key ${key}`) : key;
+
+const boundValue = (value: unknown): unknown => (typeof value === "string" ? boundKey(value) : value);

@@ -1,5 +1,6 @@
 /** Converts interrupts to the parts of a message, and the answer to the value that the graph resumes with. */
-import { isObject } from "../../lib/json.ts";
+import { isObject, type Json } from "../../lib/json.ts";
+import { responsesById } from "../../threads/interrupts/waiting.ts";
 import { joinText, type A2aPart } from "./types.ts";
 import { invalidParams } from "./errors.ts";
 
@@ -29,10 +30,10 @@ export function promptParts(questions: PromptedInterrupt[]): A2aPart[] {
 }
 
 /**
- * What the waiting graph is resumed with: the text, or the data. A data part `{resume: …}` says it literally; as a list of
- * `{id, value}` it answers several questions.
+ * What the waiting graph is resumed with, by the ids of the interrupts: the text, or the data. A data part `{resume: …}` says it
+ * literally; as a list of `{id, value}` it answers several questions.
  */
-export function toResume(parts: A2aPart[], waiting: PromptedInterrupt[]): unknown {
+export function toResume(parts: A2aPart[], waiting: PromptedInterrupt[]): Json {
   const data = parts.filter((part) => part.data !== undefined).map((part) => part.data);
   const given = data.find((one) => isObject(one) && "resume" in one) as { resume: unknown } | undefined;
   if (
@@ -45,13 +46,11 @@ export function toResume(parts: A2aPart[], waiting: PromptedInterrupt[]): unknow
     if (stranger) throw invalidParams("A resume names a question that the task does not wait on.");
     return Object.fromEntries(answers.map(({ id, value }) => [id, value ?? null]));
   }
-  if (waiting.length > 1) {
-    throw invalidParams(
-      "The task waits on several questions: answer with a data part {resume: [{id, value}, …]}, by the ids of its status message.",
-    );
-  }
-  if (given) return given.resume ?? null;
-  return data.length > 0 ? data[0] : joinText(parts);
+  const plain = given ? (given.resume ?? null) : data.length > 0 ? data[0] : joinText(parts);
+  return responsesById(
+    plain,
+    waiting.flatMap(({ id }) => id ?? []),
+  );
 }
 
 /** The ids of the questions that the message names as those that it answers. */

@@ -1,6 +1,6 @@
 /** A message becomes a run: of an existing task, or of a new one. */
 import { hasMessages } from "../../agents/assistants/describe.ts";
-import { isObject, type Json } from "../../lib/json.ts";
+import type { Json } from "../../lib/json.ts";
 import { toProblem } from "../../lib/problem.ts";
 import { idempotentId } from "../../http/context.ts";
 import { readConfigurable, runRequest } from "../../threads/api/request.ts";
@@ -118,7 +118,7 @@ async function buildRunRequest(call: A2aCall, sent: Send, { ref, known }: Target
     throw toProblem(error).status === 404 ? taskNotFound() : error;
   });
   // Another message may have answered since the task was read.
-  const answers = findAnswered(given.command?.resume, waiting);
+  const answers = given.command && Object.keys(given.command.resume);
   return {
     ...request,
     must_resume: answers,
@@ -164,14 +164,6 @@ function hooks(
   if (!push) return {};
   const { id, hook } = toHook(call, push, taken);
   return { hooks: { [id]: hook } };
-}
-
-/** The questions that a message answers; undefined when it answers none. */
-function findAnswered(resume: unknown, waiting: TaskView["waiting"]): string[] | undefined {
-  const ids = waiting.flatMap(({ id }) => id ?? []);
-  const named = isObject(resume) ? ids.filter((id) => id in resume) : [];
-  if (ids.length === 0) return undefined;
-  return named.length > 0 ? named : ids;
 }
 
 /** How often a message is sent that finds its question answered. Each time, another message was earlier. */

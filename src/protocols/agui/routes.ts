@@ -16,6 +16,7 @@ import type { App } from "../../http/context.ts";
 import { body, param } from "../../http/validate.ts";
 import { readConfigurable } from "../../threads/api/request.ts";
 import { readEvents } from "../../threads/log/events.ts";
+import { listInterrupts } from "../../threads/interrupts/waiting.ts";
 
 // What a client gets that opens a thread: the conversation so far, and the events of a run that is at work.
 
@@ -41,9 +42,7 @@ export async function connect(by: ThreadCaller, assistantId: string, input: RunA
 }
 
 function readConversation({ values, interrupts, status }: Thread) {
-  const asked = Object.values(interrupts)
-    .flat()
-    .map(({ id = "", value }) => ({ interrupt_id: id, payload: value }));
+  const asked = listInterrupts(interrupts).map(({ id = "", value }) => ({ interrupt_id: id, payload: value }));
   return { values: values ?? {}, asked, stopped: status === "interrupted" };
 }
 

@@ -9,6 +9,7 @@ import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import type { Assistant } from "../../agents/assistants/store.ts";
 import { isUuid } from "../../lib/uuid.ts";
 import { describeResponse } from "../../threads/interrupts/responses.ts";
+import { responsesById } from "../../threads/interrupts/waiting.ts";
 import { describeActor, runRequest } from "../../threads/api/request.ts";
 import type { RunRequest } from "../../threads/rpc.ts";
 
@@ -62,7 +63,7 @@ export async function callAssistant(
 ): Promise<McpResult> {
   const { assistant_id } = assistant;
   const request = await runRequest(by, run.id, { assistant_id, input, if_not_exists: "create" }, run.id);
-  const kept = { temporary: true, keep_until: run.keepUntil, keep_questions: true };
+  const kept = { temporary: true, keep_until: run.keepUntil, keep_interrupts: true };
   return wait(by, run.id, { ...request, ...kept }, run);
 }
 
@@ -113,14 +114,13 @@ export async function respondToInterrupt(
   const request = await runRequest(by, threadId, { assistant_id: standing.assistantId }, run.id);
   const earlier = await findResult(by, threadId, run);
   if (earlier) return earlier;
-  const id = interruptId ?? standing.interrupts[0];
-  if (id === undefined) throw invalid("The thread does not wait for an answer.");
-  if (interruptId === undefined && standing.interrupts.length > 1)
-    throw invalid(`The thread waits for several answers. Give interrupt_id, one of ${standing.interrupts.join(", ")}.`);
+  if (interruptId === undefined && standing.interrupts.length === 0)
+    throw invalid("The thread does not wait for an answer.");
+  const resume = interruptId === undefined ? responsesById(answer, standing.interrupts) : { [interruptId]: answer };
   return wait(
     by,
     threadId,
-    { ...request, command: { resume: { [id]: answer } }, must_resume: [id], actor: describeActor(by) },
+    { ...request, command: { resume }, must_resume: Object.keys(resume), actor: describeActor(by) },
     run,
   );
 }

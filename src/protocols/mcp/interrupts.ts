@@ -13,6 +13,7 @@ import type { OwnLink } from "../../threads/interrupts/links/links.ts";
 import { sha256 } from "../../lib/crypto.ts";
 import { isObject, type Json } from "../../lib/json.ts";
 import { formatTime } from "../../threads/interrupts/responses.ts";
+import { listInterrupts } from "../../threads/interrupts/waiting.ts";
 import type { Interrupt } from "../../threads/types.ts";
 
 // An interrupt that is a request of the protocol: a form of the graph's own, a completion by the client's model, or the client's roots.
@@ -68,7 +69,7 @@ export const interruptsIn = (state: Json): McpInterrupt[] =>
 
 /** The questions that a thread waits on. */
 export const waitingOn = (thread: { interrupts: Record<string, Interrupt[]> } | undefined): McpInterrupt[] =>
-  withIds(Object.values(thread?.interrupts ?? {}).flat());
+  withIds(listInterrupts(thread?.interrupts));
 
 const withIds = (raised: Interrupt[]): McpInterrupt[] =>
   raised.flatMap(({ id, value }) => (id === undefined ? [] : [{ id, value }]));

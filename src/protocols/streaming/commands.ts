@@ -14,6 +14,7 @@ import * as schema from "./schema.ts";
 import { ANY_ASSISTANT, type Command } from "./schema.ts";
 import { selectFields, AnyObject } from "../../http/shapes.ts";
 import { readEvents } from "../../threads/log/events.ts";
+import { responsesById } from "../../threads/interrupts/waiting.ts";
 import { readStates } from "../../threads/remote.ts";
 
 // The input of a command, and its result.
@@ -66,10 +67,10 @@ export async function runStart(
   command: schema.Command,
 ): Promise<CommandResult> {
   const summary = await by.thread.summary();
-  const answers = resumes(summary, input, options.config) ? (summary?.interrupts ?? []) : [];
+  const waiting = resumes(summary, input, options.config) ? (summary?.interrupts ?? []) : [];
   // The protocol: what is given to a thread that waits for an answer is the answer.
-  const given =
-    answers.length > 0 ? { command: { resume: Object.fromEntries(answers.map((id) => [id, input])) } } : { input };
+  const resume = waiting.length > 0 ? responsesById(input, waiting) : undefined;
+  const given = resume ? { command: { resume } } : { input };
   const strategy = multitask_strategy ?? multitaskStrategy;
   const body = {
     ...options,
@@ -77,7 +78,7 @@ export async function runStart(
     assistant_id: assistantFor(assistant_id, summary),
     multitask_strategy: strategy,
   };
-  const { run_id, meta } = await start(by, body, command, answers);
+  const { run_id, meta } = await start(by, body, command, Object.keys(resume ?? {}));
   return { result: { run_id }, meta };
 }
 

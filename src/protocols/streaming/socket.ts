@@ -123,8 +123,15 @@ export class StreamingProtocol implements ThreadProtocol {
 
   /** SSE frames of what the filter selects after a sequence number: replayed, then live. */
   stream(filter: StreamFilter, after: number, dialect: Dialect, read: ReadLog): ReadableStream<Uint8Array> {
-    const { channels } = filter;
-    const framing = protocolFraming(filter, dialect);
+    return this.#frames({ channels: filter.channels, after, dialect }, protocolFraming(filter, dialect), read);
+  }
+
+  /** The frames of a connection, over SSE or a socket. The Python SDK gets pauses in their order over all its connections. */
+  #frames(
+    { channels, after, dialect }: { channels: string[]; after: number; dialect: Dialect },
+    framing: Framing,
+    read: ReadLog,
+  ): ReadableStream<Uint8Array> {
     const query = { after, methods: selectMethods(channels) };
     if (dialect !== "python") return read(query, framing);
     return this.#pauses.ordered(read(query, markPauses(framing, channels)), channels, after);
@@ -216,14 +223,15 @@ export class StreamingProtocol implements ThreadProtocol {
   }
 
   /**
-   * Starts the pump after a short time without a subscription. After `run.start`, the stock client sends one subscription
-   * for lifecycle events and one for values. If the end of a fast run reaches the client through the first subscription
-   * before the second one is served, the client reports a run without output.
+   * Starts the pump after a short time without a subscription. After `run.start`, the stock client in JavaScript sends one
+   * subscription for lifecycle events and one for values. If the end of a fast run reaches the client through the first
+   * subscription before the second one is served, the client reports a run without output. The Python SDK has a socket for each.
    */
   async #pumpSoon(socket: WebSocket): Promise<void> {
+    const { subscriptions, dialect } = attachment(socket);
+    if (dialect === "python") return this.#pump(socket);
     const turn = {};
     this.#turns.set(socket, turn);
-    const { subscriptions } = attachment(socket);
     const hasContent = subscriptions.some(({ filter }) => filter.channels.some((channel) => !TURNS.has(channel)));
     const pauses = hasContent ? GATHER.pauses : GATHER.pausesWithoutContent;
     for (let pause = 0; pause < pauses; pause++) {
@@ -244,9 +252,10 @@ export class StreamingProtocol implements ThreadProtocol {
     if (subscriptions.length === 0 || !isOpen(socket)) return;
     const pump: Pump = {};
     this.#pumps.set(socket, pump);
-    const methods = selectMethods(subscriptions.flatMap(({ filter }) => filter.channels));
+    const channels = subscriptions.flatMap(({ filter }) => filter.channels);
     const after = Math.min(...subscriptions.map((one) => one.after));
-    pump.reader = this.read({ after, methods }, socketFraming(subscriptions, dialect)).getReader();
+    const framing = socketFraming(subscriptions, dialect);
+    pump.reader = this.#frames({ channels, after, dialect }, framing, this.read).getReader();
     if (!(await this.#forward(socket, pump, subscriptions))) return;
     // The log ended under its reader: the thread was deleted. One of the same id begins at 1.
     attach(

@@ -5,7 +5,7 @@ import { settings } from "../../config.ts";
 import { deployedBudgets } from "../../limits/budgets/rule.ts";
 import { deployedRules } from "../../limits/flow/rule.ts";
 import { budgetsFor, knownBudgets } from "../../limits/budgets/rpc.ts";
-import { flowFor, modelIn, type FlowRunFacts } from "../../limits/flow/run-flow.ts";
+import { isLimited, modelIn, type FlowRunFacts } from "../../limits/flow/run-flow.ts";
 import { knownRules } from "../../limits/flow/rpc.ts";
 import type { Assistant } from "../../agents/assistants/store.ts";
 import { isObject, type Json } from "../../lib/json.ts";
@@ -13,6 +13,7 @@ import { Problem } from "../../lib/problem.ts";
 import { requireAssistant, type ThreadCaller, threadMetadata } from "./access.ts";
 import { type Actor, type CheckpointAddress, threadName } from "../types.ts";
 import type { RunRequest } from "../rpc.ts";
+import { commandWithEffect } from "../../runtime/drive.ts";
 import type { RunCreate } from "./schema.ts";
 import { uuidv7 } from "../../lib/uuid.ts";
 
@@ -118,7 +119,7 @@ export async function runRequest(
     graph_id: assistant.graph_id,
     assistant: { config: assistant.config, context: assistant.context, metadata: assistant.metadata },
     input: body.input,
-    command: body.command,
+    command: commandWithEffect(body.command),
     config: config ? { ...rest, configurable: others } : undefined,
     context: body.context ? contextWithoutIdentity(body.context) : undefined,
     metadata,
@@ -139,9 +140,9 @@ export async function runRequest(
     langsmith_tracer: langsmith_tracer ? dropUndefined(langsmith_tracer) : undefined,
     configurable: by.configurable,
     depth: by.principal.depth,
-    flow: flowFor(deployedRules, rules, facts),
+    flow: isLimited(deployedRules, rules, facts) || undefined,
     budgets: budgetsFor(deployedBudgets, budgets, facts),
-    actor: body.command?.resume === undefined ? undefined : describeActor(by),
+    actor: body.command?.resume == null ? undefined : describeActor(by),
   };
 }
 

@@ -23,6 +23,7 @@ import { TASKS } from "@langchain/langgraph-checkpoint";
 import { dump, revive } from "../../runtime/stored.ts";
 import type { CheckpointStorage, SavedCheckpoint, SavedWrite } from "../../runtime/saver.ts";
 import type { EventLog } from "../log/event-log.ts";
+import { uniqueById } from "../interrupts/waiting.ts";
 import { isObject } from "../../lib/json.ts";
 import { withinState } from "../limits.ts";
 import type { Interrupts, StorageFigures } from "../types.ts";
@@ -163,7 +164,8 @@ export class Checkpoints implements CheckpointStorage {
 
   /**
    * The questions that wait at a checkpoint of the root graph (the latest when none is named), by task, in wire form. Of
-   * several questions of a nested graph LangGraph keeps only the last at the root, so those are read from the nested ones.
+   * several questions of a nested graph LangGraph keeps only the last at the root, so those are read from the nested ones. Each id is
+   * under one task.
    */
   interrupts(id?: string): Interrupts {
     const root = this.get("", id);
@@ -177,7 +179,7 @@ export class Checkpoints implements CheckpointStorage {
         interrupts.push(...more.filter((one) => !interrupts.some((known) => known.id === one.id)));
       }
     }
-    return found;
+    return uniqueById(found);
   }
 
   #questionsAt({ ns, id }: CheckpointEntry): Interrupts {

@@ -89,6 +89,8 @@ export class Emitter implements DriveSink {
   deltas = 0;
   /** The ids of the questions that the graph has asked in this run. */
   readonly requested = new Set<string>();
+  /** The state of each graph after its last step, by namespace. */
+  #states = new Map<string, ValueRefs>();
   #opened = new Set<string>();
   #closed = false;
   /** A message's metadata as JSON, made once and not for each of its chunks. */
@@ -173,7 +175,9 @@ export class Emitter implements DriveSink {
     if (this.#closed) return;
     if (isObject(payload) && "__interrupt__" in payload) {
       if (ns.length === 0) this.interrupted = true;
-      this.emit("values", ns, toWireJson(payload));
+      // LangGraph in JavaScript gives the interrupts alone, in Python the state with them.
+      const state = this.#states.get(ns.join("|")) ?? (ns.length === 0 ? this.values : undefined);
+      this.emit("values", ns, toWireJson(state ? { $i: payload, $v: state } : payload), { refs: state !== undefined });
       return;
     }
     if (!isObject(payload)) {
@@ -183,6 +187,7 @@ export class Emitter implements DriveSink {
     const refs = this.#refs(ns, payload);
     withinState(this.store.size(refs));
     if (ns.length === 0) this.values = refs;
+    this.#states.set(ns.join("|"), refs);
     this.#open(ns);
     this.emit("values", ns, JSON.stringify({ $v: refs }), { refs: true });
   }

@@ -39,7 +39,7 @@ export const asLine: Framing = (event) => {
  * - `metadata`: a run began, or began again after a crash: `{run_id, attempt}`.
  * - `lifecycle`: `{event: started|running|completed|failed|interrupted, graph_name, error?, reason?}`. At the root each run has
  *   exactly one `running` per attempt (with `attempt` from the second on) and one end. `interrupted` has a `reason` there.
- * - `values`: the state, or `{__interrupt__: […]}`. `updates`: `{<node>: update}`, or `{__interrupt__: […]}`.
+ * - `values`: the state, at a pause with `__interrupt__` beside it. `updates`: `{<node>: update}`, or `{__interrupt__: […]}`.
  * - `tuple`: a message or a chunk of one, for the classic `messages` modes. `messages`: the same as the streaming
  *   protocol's sub-events.
  * - `tasks`, `checkpoints` (light: id, parent_id, step, source), `custom`, `tools`, `debug`, `events`: as LangGraph gives them.

@@ -159,6 +159,7 @@ function expandValues(data: Json, values: ValueStore): string {
   if (typeof data.$b === "string") return values.readBlob(data.$b);
   if ("$x" in data) return values.flat(data.$x as ValueRefs[string]);
   const state = values.flatAll(data.$v as ValueRefs);
+  if ("$i" in data) return `${state.slice(0, -1)}${state === "{}" ? "" : ","}${JSON.stringify(data.$i).slice(1)}`;
   if (!("$t" in data)) return state;
   return `${JSON.stringify(data.$t).slice(0, -1)},"input":${state}}`;
 }

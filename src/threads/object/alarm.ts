@@ -82,9 +82,11 @@ function nextDue(context: ThreadContext, runner: Runner, now: number, isBehind =
   return Math.min(...dues);
 }
 
-/** When the thread is to be deleted: its TTL has ended, or its stateless run was over some time ago. */
-function deletionTime({ ttl, temporary }: Partial<ThreadRecord> = {}): number | undefined {
-  return temporary?.until ?? (ttl?.strategy === "delete" ? ttl.expires : undefined);
+/** When the thread is to be deleted: its TTL has ended, or the run for which it was made was over some time ago. */
+function deletionTime({ ttl, temporary, kept }: Partial<ThreadRecord> = {}): number | undefined {
+  const expires = ttl?.strategy === "delete" ? ttl.expires : Infinity;
+  const due = temporary?.until ?? Math.min(expires, kept?.until ?? Infinity);
+  return due === Infinity ? undefined : due;
 }
 
 /**

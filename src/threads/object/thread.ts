@@ -28,7 +28,9 @@ import { lineStream, threadStub } from "../remote.ts";
 import type { OnTask, Outbox } from "../runs/outbox.ts";
 import type { ThreadContext } from "../context.ts";
 import {
+  keptUntil,
   newRecord,
+  pendingInterrupts,
   toWireThread,
   readThreadSummary,
   startTtl,
@@ -191,7 +193,12 @@ export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, Link
 
   async removeIdle(): Promise<boolean> {
     if (isKeyDestroyed(this.#parts)) return removeUnreadable(this.ctx, this.env).finally(() => this.#start());
-    return !this.#context.record || this.#forget();
+    const { record } = this.#context;
+    if (!record) return true;
+    if (this.#runner.open.length > 0 || pendingInterrupts(record).length === 0) return this.#forget();
+    if (!record.kept) this.#context.saveRecord({ ...record, kept: { until: keptUntil(true) } });
+    armAlarm(this.#context, this.#runner);
+    return true;
   }
 
   async copyFrom(threadId: string, metadata?: Json): Promise<types.Thread> {

@@ -1,9 +1,10 @@
 /** What the end of a run leaves: the record of the thread, the event that says how it ended, links for feedback, a compacted log. */
 import { nextPass } from "../log/compact.ts";
 import type { ThreadContext } from "../context.ts";
-import { type ThreadRecord, restartTtl } from "../record.ts";
+import { keptUntil, type ThreadRecord, restartTtl } from "../record.ts";
 import type { Json } from "../../lib/json.ts";
 import type { Emitter } from "../log/emit.ts";
+import { interruptIds, listInterrupts, uniqueById } from "../interrupts/waiting.ts";
 import { spendingAfter } from "./spending.ts";
 import type { RunRecord } from "../run.ts";
 import type { Interrupts, RunError, RunStatus, StopReason } from "../types.ts";
@@ -39,9 +40,6 @@ export function compact(context: ThreadContext): void {
   eventLog.recent.forget();
 }
 
-/** How long the thread of a stateless run is found after the run's end, milliseconds. */
-const FOUND_MS = 60_000;
-
 /**
  * The record after a run has ended. `open`: other runs are. `reason`: why the run was stopped, if it was. `questions`: what
  * waits for an answer now.
@@ -56,7 +54,7 @@ export function recordAfter(
   const { status, outcome } = run;
   const ran = outcome.attempt > 0 && reason !== "rollback" && !outcome.refusal;
   const failed = status === "error" || status === "timeout";
-  const asks = ran && record.temporary?.keep_questions && Object.keys(interrupts).length > 0;
+  const waits = interruptIds(ran ? interrupts : record.interrupts).length > 0;
   return {
     ...record,
     updated: now,
@@ -68,7 +66,7 @@ export function recordAfter(
       error: outcome.error,
     }),
     compacted: compactLater(record, emitter.deltas, now),
-    ...(record.temporary && !open && { temporary: asks ? undefined : endingAt(record.temporary, now) }),
+    ...(!open && lifetimeAfter(record, waits)),
     ttl: restartTtl(record.ttl),
     ...(outcome.spent && { spent: spendingAfter(record, run) }),
   };
@@ -76,7 +74,9 @@ export function recordAfter(
 
 /** What the run has asked, by task: of several questions of a nested graph LangGraph names one. `questions`: all that wait at its end. */
 export function interruptsAtEnd(raised: Interrupts, interrupts: Interrupts): Interrupts {
-  return Object.fromEntries(Object.entries(raised).map(([task, asked]) => [task, interrupts[task] ?? asked]));
+  return uniqueById(
+    Object.fromEntries(Object.entries(raised).map(([task, asked]) => [task, interrupts[task] ?? asked])),
+  );
 }
 
 /**
@@ -91,7 +91,7 @@ export function unusedByRun(
     reason,
   }: { questions: Interrupts; requested: ReadonlySet<string>; reason?: StopReason },
 ): string[] {
-  const waiting = Object.values(interrupts).flatMap((list) => list.flatMap(({ id }) => id ?? []));
+  const waiting = interruptIds(interrupts);
   const isAskedAgain = (id: string) => waiting.includes(id) && (reason !== undefined || !requested.has(id));
   return answered.filter((id) => reason === "rollback" || isAskedAgain(id));
 }
@@ -103,7 +103,7 @@ export function emitEnd(
   { interrupts, requested, reason, error, feedback, written }: EndOfRun,
 ): void {
   if (written) emitter.emit("values", [], JSON.stringify({ $v: written }), { refs: true });
-  for (const { id = "", value } of Object.values(interrupts).flat()) {
+  for (const { id = "", value } of listInterrupts(interrupts)) {
     // The answer was undone, or not used: readers of the log that saw it find the question again.
     if (!outcome.answered?.includes(id) || requested.has(id)) continue;
     emitter.emit("input.requested", [], JSON.stringify({ interrupt_id: id, payload: value }));
@@ -134,8 +134,12 @@ interface EndOfRun extends RunEnding {
   requested: ReadonlySet<string>;
 }
 
-function endingAt(temporary: NonNullable<ThreadRecord["temporary"]>, now: number): ThreadRecord["temporary"] {
-  return { ...temporary, until: Math.max(now + FOUND_MS, temporary.keep_until ?? 0) };
+/** When a thread that is made for one run is deleted. `waits`: interrupts wait. */
+function lifetimeAfter({ temporary, kept }: ThreadRecord, waits: boolean): Pick<ThreadRecord, "temporary" | "kept"> {
+  const { keep_until } = kept ?? temporary ?? {};
+  const until = keptUntil(waits, keep_until);
+  if (kept || (waits && temporary?.keep_interrupts)) return { temporary: undefined, kept: { until, keep_until } };
+  return temporary ? { temporary: { ...temporary, until: keptUntil(false, keep_until) } } : {};
 }
 
 /**

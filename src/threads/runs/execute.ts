@@ -16,7 +16,8 @@ import { isFork, interruptsAt } from "./insert.ts";
 import type { RunSpending } from "./spending.ts";
 import { buildConfig, loadGraph, runIds, mergeMetadata, type RunOfThread } from "../state/graph.ts";
 import { describeWriter, isContinuing, isMigrated, migrateOnce, describeMissing } from "../state/migrate.ts";
-import { responseAfterMigration, interruptIdsIn } from "../interrupts/resume.ts";
+import { responseAfterMigration } from "../interrupts/resume.ts";
+import { responsesById } from "../interrupts/waiting.ts";
 
 export interface RunExecution extends RunOfThread {
   env: Env;
@@ -155,9 +156,8 @@ function input({ run, thread, checkpoints }: RunExecution): unknown {
   if (isMigrated(checkpoints) && resume != null)
     return command({ ...given, resume: responseAfterMigration(resume, graphInterrupts(thread)) });
   const pending = isFork(run) ? interruptsAt({ checkpoints }, request) : pendingInterrupts(thread);
-  if (resume == null || pending.length === 0 || interruptIdsIn(resume).length > 0) return command(given);
   // LangGraph takes an answer such as `false` or "" for none, unless it is addressed. Where the attempt before came further, it would give
   // one that is not addressed to a later question.
-  if (resume && run.outcome.attempt <= 1) return command(given);
-  return command({ ...given, resume: Object.fromEntries(pending.map((id) => [id, resume])) });
+  if (resume == null || (resume && run.outcome.attempt <= 1)) return command(given);
+  return command({ ...given, resume: responsesById(resume, pending) });
 }

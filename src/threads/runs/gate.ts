@@ -2,7 +2,8 @@
  * The slots of the run whose turn it is on this thread (docs/flow-control.md). A run without rules passes. Another one begins when
  * the workspace's limiter says so: as the answer to this thread's claim, or later by `ThreadRpc.grant`.
  */
-import { pickFacts, pausesFor, USUAL_PRIORITY } from "../../limits/flow/run-flow.ts";
+import { deployedRules } from "../../limits/flow/rule.ts";
+import { flowBy, isLimited, pickFacts } from "../../limits/flow/run-flow.ts";
 import { knownRules, peekRules, type AcquireResult, flowControl, type NewSlotLease } from "../../limits/flow/rpc.ts";
 import { logError } from "../../lib/log.ts";
 import type { ThreadContext } from "../context.ts";
@@ -35,7 +36,7 @@ export class SlotGate {
     if (this.#state === "granted") return true;
     if (this.#state === "asking" || this.#again > Date.now()) return false;
     const rules = takesSlots(run) ? undefined : peekRules(this.context.workspaceId);
-    if (rules && pausesFor(rules, collectFacts(this.context.threadId, run.request)).length === 0) return true;
+    if (rules && !isLimited(deployedRules, rules, collectFacts(this.context.threadId, run.request))) return true;
     this.context.ctx.waitUntil(this.#ask(run));
     return false;
   }
@@ -87,18 +88,18 @@ export class SlotGate {
     if (!this.context.gone) this.settled();
   }
 
-  /** Claims the run's slots. A run without rules has some to claim where a rule pauses it that is newer than the run. */
+  /** Claims the run's slots, by the rules of the moment. A run without rules has some to claim where a rule is newer than the run. */
   async #claim(run: RunRecord): Promise<AcquireResult> {
     const { env, workspaceId, threadId } = this.context;
     const facts = collectFacts(threadId, run.request);
+    const rules = await knownRules(env, workspaceId);
     if (!takesSlots(run)) {
-      const paused = pausesFor(await knownRules(env, workspaceId), facts).length > 0;
-      if (!paused || !this.#isAsking(run.id)) return "granted";
+      if (!isLimited(deployedRules, rules, facts) || !this.#isAsking(run.id)) return "granted";
       this.#keepClaimed(run);
     }
-    const { id: runId, created, due, request } = run;
-    const { flow = { priority: USUAL_PRIORITY, needs: [] } } = request;
-    const lease: NewSlotLease = { runId, threadId, created, due, ...flow, facts: pickFacts(facts) };
+    const { id: runId, created, due } = run;
+    const claim = { flow: flowBy(deployedRules, facts), facts: pickFacts(facts, rules) };
+    const lease: NewSlotLease = { runId, threadId, created, due, claim };
     return flowControl(env, workspaceId).acquire(lease);
   }
 

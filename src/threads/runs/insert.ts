@@ -16,11 +16,12 @@ import {
   type ResumeRefusal,
   isInFlight,
 } from "../run.ts";
-import { listResumedInterrupts, runOfInterrupt, checkStrictResume } from "../interrupts/resume.ts";
+import { listResumedInterrupts, runOfInterrupt, refuseResume } from "../interrupts/resume.ts";
+import { interruptIds } from "../interrupts/waiting.ts";
 import { budgetsFor, knownBudgets } from "../../limits/budgets/rpc.ts";
 import { deployedBudgets } from "../../limits/budgets/rule.ts";
 import { deployedRules } from "../../limits/flow/rule.ts";
-import { flowFor, modelIn, type FlowRunFacts } from "../../limits/flow/run-flow.ts";
+import { isLimited, modelIn, type FlowRunFacts } from "../../limits/flow/run-flow.ts";
 import { knownRules } from "../../limits/flow/rpc.ts";
 
 /**
@@ -145,10 +146,10 @@ function withAssistant(record: ThreadRecord, { graph_id, assistant_id }: RunRequ
 function newThread({ workspaceId, threadId }: ThreadContext, request: RunRequest): ThreadRecord {
   if (request.if_not_exists !== "create") throw threadNotFound(threadId);
   const record = newRecord(workspaceId, threadId, { ...request.metadata });
-  const { temporary, keep_until, keep_questions } = request;
+  const { temporary, keep_until, keep_interrupts } = request;
   if (!temporary) return record;
-  const kept = { ...(keep_until && { keep_until }), ...(keep_questions && { keep_questions: true as const }) };
-  return { ...record, temporary: kept, ttl: keep_questions ? record.ttl : undefined };
+  const kept = { ...(keep_until && { keep_until }), ...(keep_interrupts && { keep_interrupts: true as const }) };
+  return { ...record, temporary: kept, ttl: keep_interrupts ? record.ttl : undefined };
 }
 
 /**
@@ -177,10 +178,12 @@ export function checkContinuation(
   seen: boolean,
 ): Pick<RunOutcome, "at_latest" | "task_id"> & { refusal?: ResumeRefusal; answered: string[] } {
   const isLatest = outcome.at_latest ?? namesLatest(context.checkpoints, request.checkpoint);
-  if (!isLatest) return { answered: seen ? [] : listResumedInterrupts(request, interruptsAt(context, request)) };
-  const pending = pendingInterrupts(context.record);
-  const refusal = checkStrictResume(request, pending);
+  const pending = isLatest ? pendingInterrupts(context.record) : interruptsAt(context, request);
+  // What a request says that it resumes may have been replaced since it came. An earlier checkpoint has what it had.
+  const isStrict = isLatest && (request.strict_resume === true || request.must_resume !== undefined);
+  const refusal = refuseResume(request, pending, isStrict);
   const answered = seen || refusal ? [] : listResumedInterrupts(request, pending);
+  if (!isLatest) return { refusal, answered };
   const task_id = request.task ? undefined : taskOfInterrupt(context, answered);
   return { refusal, answered, ...(request.checkpoint && { at_latest: true }), ...(task_id && { task_id }) };
 }
@@ -201,8 +204,7 @@ export function interruptsAt(
   { checkpoints }: Pick<ThreadContext, "checkpoints">,
   { checkpoint }: RunRequest,
 ): string[] {
-  const interrupts = Object.values(checkpoints.interrupts(checkpoint?.checkpoint_id ?? undefined));
-  return interrupts.flat().flatMap(({ id }) => id ?? []);
+  return interruptIds(checkpoints.interrupts(checkpoint?.checkpoint_id ?? undefined));
 }
 
 // The rules of flow control and the budgets that are in force now, for a run that the thread makes itself.
@@ -216,7 +218,7 @@ export async function withLimitsNow(
   const facts = collectFacts(threadId, request);
   return {
     ...request,
-    flow: flowFor(deployedRules, rules, facts),
+    flow: isLimited(deployedRules, rules, facts) || undefined,
     budgets: budgetsFor(deployedBudgets, budgets, facts),
   };
 }

@@ -1,6 +1,7 @@
 /** Lists of a thread's runs. */
 import { remoteProblem } from "../../lib/problem.ts";
 import type { ThreadContext } from "../context.ts";
+import { listInterrupts } from "../interrupts/waiting.ts";
 import { RESPONSE_LIMIT } from "../limits.ts";
 import type { OpenRuns, RunsQuery } from "../rpc.ts";
 import { toRunRecord, type RunRecord, toWireRun, type RunOutcome } from "../run.ts";
@@ -47,7 +48,7 @@ export function readResult({ record, values }: ThreadContext, outcome: RunOutcom
   if (error) return JSON.stringify({ __error__: error });
   // A run that was stopped before its graph gave a state leaves that of the thread.
   const state = values.flatAll(outcome.values ?? record?.values ?? {});
-  const raised = Object.values(interrupts).flat();
+  const raised = listInterrupts(interrupts);
   if (raised.length === 0) return state;
   return `${state.slice(0, -1)}${state === "{}" ? "" : ","}"__interrupt__":${JSON.stringify(raised)}}`;
 }

@@ -139,8 +139,8 @@ export class RunSpending implements ModelCallDecider {
 
   /** A stateless run has no thread on which an answer could come. */
   get #canAsk(): boolean {
-    const { temporary, keep_questions } = this.run.request;
-    return !temporary || keep_questions === true;
+    const { temporary, keep_interrupts } = this.run.request;
+    return !temporary || keep_interrupts === true;
   }
 
   #state({ id }: RunBudget): BudgetSpending {

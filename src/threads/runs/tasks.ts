@@ -1,6 +1,7 @@
 /** Tasks: runs that belong to one piece of work, such as a run that paused and the one that resumed it. */
 import { remoteProblem } from "../../lib/problem.ts";
 import type { ThreadContext } from "../context.ts";
+import { interruptIds, listInterrupts } from "../interrupts/waiting.ts";
 import type { Json } from "../../lib/json.ts";
 import type { RunRequest } from "../rpc.ts";
 import type { CancelAction, TaskView } from "../types.ts";
@@ -39,8 +40,8 @@ export function viewTask(context: ThreadContext, taskId: string): TaskView | und
   const task = read(context, taskId);
   if (!task) return undefined;
   const runs = task.runs.flatMap((id) => context.run(id) ?? []);
-  const pending = Object.values(context.record?.interrupts ?? {}).flat();
-  const raised = Object.values(runs.at(-1)?.outcome.interrupts ?? {}).flat();
+  const pending = listInterrupts(context.record?.interrupts);
+  const raised = interruptIds(runs.at(-1)?.outcome.interrupts);
   return {
     runs: runs.map((run) => ({
       ...toWireRun(run, context.threadId),
@@ -51,7 +52,7 @@ export function viewTask(context: ThreadContext, taskId: string): TaskView | und
       via: run.request.actor?.via,
     })),
     canceled: task.canceled,
-    waiting: pending.filter(({ id }) => raised.some((one) => one.id === id)),
+    waiting: pending.filter(({ id }) => id !== undefined && raised.includes(id)),
     hooks: task.hooks,
   };
 }

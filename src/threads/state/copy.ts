@@ -79,7 +79,7 @@ async function paste({ tables, checkpoints, threadId }: ThreadContext, source: T
   tables.transaction(() => first.answering?.forEach((run) => checkpoints.removeResumes(run)));
   const now = Date.now();
   // What is due on the source is not due on the copy, and it has a log of its own.
-  const { temporary: _temporary, compacted: _compacted, prune: _prune, ...record } = first.thread;
+  const { temporary: _temporary, kept: _kept, compacted: _compacted, prune: _prune, ...record } = first.thread;
   const metadata = withinMetadata({ ...(given ?? record.metadata), thread_id: threadId });
   const own = {
     thread_id: threadId,

@@ -13,7 +13,8 @@ import { toRunRecord, type RunRecord } from "../run.ts";
 import type { Json } from "../../lib/json.ts";
 import type { ValueRefs } from "../log/values.ts";
 import type { HistoryQuery, StateQuery, StateUpdate } from "../rpc.ts";
-import type { CheckpointAddress, ThreadState } from "../types.ts";
+import type { CheckpointAddress, Interrupts, ThreadState } from "../types.ts";
+import { listInterrupts, uniqueById } from "../interrupts/waiting.ts";
 
 /** The runs that are searched for the last one that has begun: waiting runs come first. */
 const LOOKED_AT = 20;
@@ -92,7 +93,8 @@ function withQuestions({ checkpoints }: ThreadContext, state: ThreadState): Thre
   }));
   const asking = tasks.flatMap(({ name, interrupts }) => ((interrupts as unknown[]).length > 0 ? String(name) : []));
   const next = [...state.next, ...asking.filter((name) => !state.next.includes(name))];
-  return { ...state, next, tasks, interrupts: tasks.flatMap(({ interrupts }) => interrupts) };
+  const byTask = Object.fromEntries(tasks.map((task) => [task.id, task.interrupts])) as Interrupts;
+  return { ...state, next, tasks, interrupts: listInterrupts(uniqueById(byTask)) };
 }
 
 /** States newest first, each as JSON. */

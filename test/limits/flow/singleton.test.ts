@@ -71,6 +71,24 @@ it("debounce: of runs that follow each other the last one begins, after the time
   expect(timesBegun()).toBe(1);
 });
 
+it("debounce: a run that waits for another rule after its time is not stopped", async () => {
+  await putRule(caller, "calm", { key: "metadata.team", debounce_seconds: 30 });
+  await putRule(caller, "stop", { paused: true });
+  const first = await start(caller, name);
+  await waitForRun(caller, first, ({ position }) => position === 1);
+  jump(31_000);
+  const second = await start(caller, name);
+  await waitForRun(caller, second, ({ position }) => position === 2);
+  expect(await readRun(caller, first)).toMatchObject({
+    status: "pending",
+    waiting_for: [{ rule: "stop", reason: "paused" }],
+  });
+  const third = await start(caller, name);
+  await untilStatus(caller, second, "interrupted");
+  expect(await readRun(caller, first)).toMatchObject({ status: "pending" });
+  await waitForRun(caller, third, ({ position }) => position === 2);
+});
+
 it("a restart does not lose that a run is to be stopped", async () => {
   await putRule(caller, "once", { key: "metadata.team", singleton: "last" });
   hold(name);

@@ -235,3 +235,33 @@ describe("a WebSocket", () => {
     expect((await caller.fetch(`/threads/${thread}/runs`).then((r) => r.json<unknown[]>())).length).toBe(1);
   });
 });
+
+/** Opens a socket as the Python SDK does: one for each subscription. What it shows is added to `shown`. */
+async function subscribeAsPython(caller: Caller, threadId: string, channels: string[], shown: string[]) {
+  const headers = { upgrade: "websocket", "user-agent": "Python/3.11 websockets/17.4" };
+  const response = await caller.fetch(`/threads/${threadId}/stream/events`, { headers });
+  const socket = response.webSocket as WebSocket;
+  socket.addEventListener("message", ({ data }) => {
+    const { method, params } = JSON.parse(String(data)) as Partial<Event>;
+    if (method === "input.requested" || (method === "lifecycle" && params?.data.event !== "running"))
+      shown.push([`${channels[0]}: ${method}`, params?.data.event].filter(Boolean).join(" "));
+  });
+  socket.accept();
+  socket.send(JSON.stringify({ id: 1, method: "subscription.subscribe", params: { channels } }));
+}
+
+it("the Python SDK's sockets show an interrupt before the end of its iterators, as its streams over SSE do", async () => {
+  const caller = await newCaller();
+  const { thread_id } = await (await caller.fetch("/threads", { body: {} })).json<{ thread_id: string }>();
+  const shown: string[] = [];
+  await subscribeAsPython(caller, thread_id, ["lifecycle", "input"], shown);
+  const input = human("Write to ada that it is green");
+  await command(caller, thread_id, "run.start", { assistant_id: "approval", input });
+  await subscribeAsPython(caller, thread_id, ["values", "lifecycle"], shown);
+  await expect.poll(() => shown.at(-1), { timeout: 10_000 }).toBe("values: lifecycle completed");
+  expect(shown).toEqual([
+    "lifecycle: input.requested",
+    "lifecycle: lifecycle interrupted",
+    "values: lifecycle completed",
+  ]);
+});

@@ -138,12 +138,14 @@ const findLast = (steps: Step[], checkpoint: string) => steps.find((step) => ste
 function parseRead(state: ThreadState | null): Read {
   const tasks = state?.tasks ?? [];
   const error = tasks.map((task) => task.error).find((one) => one !== null && one !== undefined);
+  // Several tasks write one interrupt, such as those that reach a budget.
+  const raised = tasks.flatMap(({ interrupts = [] }) =>
+    interrupts.flatMap(({ id, value }) => (id ? [{ id, value }] : [])),
+  );
   return {
     messages: state?.values?.messages ?? [],
     finished: (state?.next ?? []).length === 0,
-    interrupts: tasks.flatMap((task) =>
-      (task.interrupts ?? []).flatMap(({ id, value }) => (id ? [{ id, value }] : [])),
-    ),
+    interrupts: [...new Map(raised.map(({ id, value }) => [id, { id, value }])).values()],
     ...(error === undefined ? {} : { failed: errorText(error) }),
   };
 }

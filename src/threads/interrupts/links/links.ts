@@ -3,6 +3,7 @@ import { budgetInterrupt } from "../budget.ts";
 import { remoteProblem } from "../../../lib/problem.ts";
 import { deriveUuid } from "../../../lib/uuid.ts";
 import { runOfInterrupt } from "../resume.ts";
+import { listInterrupts } from "../waiting.ts";
 import { acceptedResponseOfRun, findAcceptedResponse } from "../responses.ts";
 import {
   type Actor,
@@ -124,7 +125,7 @@ export function requestToResume(
   const asking = ids[0] === undefined ? undefined : runOfInterrupt(context, ids[0]);
   if (!asking) return undefined;
   const { input: _input, command: _command, checkpoint: _checkpoint, fingerprint: _print, ...request } = asking.request;
-  const { temporary: _temporary, keep_questions: _keep, keep_until: _until, after_seconds: _after, ...own } = request;
+  const { temporary: _temporary, keep_interrupts: _keep, keep_until: _until, after_seconds: _after, ...own } = request;
   return {
     ...own,
     run_id,
@@ -139,9 +140,7 @@ export function requestToResume(
 }
 
 function findInterrupt({ record }: ThreadContext, id: string): Interrupt | undefined {
-  return Object.values(record?.interrupts ?? {})
-    .flat()
-    .find((one) => one.id === id);
+  return listInterrupts(record?.interrupts).find((one) => one.id === id);
 }
 
 /** Why a question cannot be answered by a link. */

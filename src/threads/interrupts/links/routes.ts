@@ -6,6 +6,7 @@ import { callerAddress, type App, serverAddress, idempotentId } from "../../../h
 import { Problem, toProblem } from "../../../lib/problem.ts";
 import { uuidv7 } from "../../../lib/uuid.ts";
 import { type LinkToken, openLinkToken, urlOfLink } from "./links.ts";
+import { listInterrupts } from "../waiting.ts";
 import type { AcceptedResponse, LinkState as Standing } from "../../types.ts";
 import { threadStub } from "../../remote.ts";
 import {
@@ -163,7 +164,7 @@ export const interruptLinks = new Hono<App>()
 
 /** 422 when the link would accept a decision that no action allows. A question that does not wait is refused later. */
 async function checkAllowedResponses(c: Context<App>, threadId: string, id: string, answers: unknown[]): Promise<void> {
-  const interrupts = Object.values((await openThread(c, threadId).get(0))?.interrupts ?? {}).flat();
+  const interrupts = listInterrupts((await openThread(c, threadId).get(0))?.interrupts);
   const actions = actionsIn(interrupts.find((one) => one.id === id)?.value);
   const refusing = actions?.find(({ allowed }) => limitDecisions(allowed, answers).length === 0);
   if (refusing)

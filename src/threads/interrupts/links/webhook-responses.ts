@@ -5,6 +5,8 @@ import { deriveUuid } from "../../../lib/uuid.ts";
 import { urlOfLink, findLinkState, requestToResume, ownLink } from "./links.ts";
 import type { InterruptsOfDelivery } from "../../types.ts";
 import type { ThreadContext } from "../../context.ts";
+import { pendingInterrupts } from "../../record.ts";
+import { interruptIds, listInterrupts, responsesById } from "../waiting.ts";
 import { refuseBroken } from "../../state/migrate.ts";
 import type { RunRecord } from "../../run.ts";
 import { withLimitsNow } from "../../runs/insert.ts";
@@ -16,9 +18,8 @@ export async function interruptsForWebhook(
   { open }: Pick<Runner, "open">,
   { id: run_id, outcome, request }: RunRecord,
 ): Promise<{ interrupts: Json[]; asked: InterruptsOfDelivery } | undefined> {
-  const waiting = Object.values(context.record?.interrupts ?? {}).flat();
-  const raised = Object.values(outcome.interrupts ?? {}).flat();
-  const own = waiting.filter(({ id }) => id !== undefined && raised.some((one) => one.id === id));
+  const raised = interruptIds(outcome.interrupts);
+  const own = listInterrupts(context.record?.interrupts).filter(({ id }) => id !== undefined && raised.includes(id));
   if (own.length === 0) return undefined;
   const origin = request.origin ?? publicAddress(context.env);
   const asked: InterruptsOfDelivery = { run_id, links: [] };
@@ -48,16 +49,20 @@ export async function acceptWebhookResponse(
   const read = () => {
     const linkStates = links.map((id) => findLinkState(context, runner.open, id));
     const waiting = linkStates.flatMap((one) => (one?.state === "waits" ? [one.link.interrupt_id] : []));
-    return toResumeValues(body.resume, waiting, links.length === 1);
+    // The question of a budget has no link.
+    const asked = linkStates.flatMap((one) => one?.link.interrupt_id ?? []);
+    const given = responsesById(body.resume ?? null, [...new Set([...asked, ...pendingInterrupts(context.record)])]);
+    const left = Object.entries(given ?? {}).filter(([id]) => waiting.includes(id));
+    return left.length > 0 ? Object.fromEntries(left) : undefined;
   };
   const actor = { kind: "webhook", credentialId: run_id, via: "webhook" as const };
   // A delivery that is repeated, and answered again, leads to the same run.
   const answer = { run_id: deriveUuid(`answer of the webhook of ${run_id}`), actor };
-  const resume = read();
-  const asked = resume && requestToResume(context, { ...answer, resume });
-  if (!asked) return ignore("answers no question that waits");
-  const request = await withLimitsNow(context, asked);
   try {
+    const resume = read();
+    const asked = resume && requestToResume(context, { ...answer, resume });
+    if (!asked) return ignore("answers no question that waits");
+    const request = await withLimitsNow(context, asked);
     await refuseBroken(context, runner, request);
     // A question may have been answered in between. From here on nothing waits.
     const left = read();
@@ -66,14 +71,4 @@ export async function acceptWebhookResponse(
   } catch (error) {
     ignore(String(error));
   }
-}
-
-/** The answers to questions that wait, by their ids. `alone`: the payload had one question, whose answer may come without the id. */
-function toResumeValues(resume: unknown, waiting: string[], alone: boolean): Json | undefined {
-  const given = isObject(resume) ? Object.entries(resume) : [];
-  const named = given.filter(([id]) => waiting.includes(id));
-  if (!alone) return named.length > 0 ? Object.fromEntries(named) : undefined;
-  const [id] = waiting;
-  if (id === undefined) return undefined;
-  return { [id]: named.length > 0 && named.length === given.length ? named[0]?.[1] : (resume ?? null) };
 }
