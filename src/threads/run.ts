@@ -3,6 +3,7 @@ import type { BudgetSpending } from "../limits/budgets/rpc.ts";
 import { remoteProblem } from "../lib/problem.ts";
 import type { Json } from "../lib/json.ts";
 import { readOwnPath } from "../deliveries/receiver.ts";
+import type { ThreadContext } from "./context.ts";
 import type { RunRequest } from "./rpc.ts";
 import type { Interrupts, MultitaskStrategy, Run, RunError, RunStatus, StopReason } from "./types.ts";
 import type { RunRow } from "./store/statements.ts";
@@ -111,18 +112,19 @@ export function readStrategy(request: RunRequest): MultitaskStrategy {
   return request.multitask_strategy ?? "enqueue";
 }
 
-/** The run on the wire. */
-export function toWireRun(run: RunRecord, threadId: string): Run {
+/** The run on the wire. `record`: of its thread, while that exists. */
+export function toWireRun(run: RunRecord, { threadId, record }: Pick<ThreadContext, "threadId" | "record">): Run {
   const { request } = run;
+  const { assistant_id, graph_id } = request;
   return {
     run_id: run.id,
     thread_id: threadId,
-    assistant_id: request.assistant_id,
+    assistant_id,
     // A run that waits counts as created when it becomes due, as on the official server.
     created_at: new Date(run.due).toISOString(),
     updated_at: new Date(run.outcome.updated).toISOString(),
     status: run.status,
-    metadata: { ...request.assistant.metadata, ...request.metadata },
+    metadata: { ...request.assistant.metadata, ...record?.metadata, ...request.metadata, graph_id, assistant_id },
     multitask_strategy: readStrategy(request),
     kwargs: toWireKwargs(request),
     ...describeRunResponse(run),
