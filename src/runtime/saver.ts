@@ -58,6 +58,7 @@ export interface CheckpointStorage {
   list(ns: string | undefined, options: { id?: string; before?: string; limit?: number }): Iterable<SavedCheckpoint>;
   /** The checkpoints from which one continues, nearest first. There are no circles. */
   ancestors(saved: SavedCheckpoint): Iterable<SavedCheckpoint>;
+  hasValue(saved: SavedCheckpoint, channel: string): boolean;
   /** The values of these channels of a saved checkpoint, or of all, revived. */
   values(saved: SavedCheckpoint, channels?: readonly string[]): Promise<Record<string, unknown>>;
   /** All metadata, with the inherited ones. */
@@ -187,20 +188,32 @@ export class Saver extends BaseCheckpointSaver {
     const { ns, id } = address(config);
     if (id === undefined) throw new Error("Writes belong to a checkpoint: checkpoint_id is missing.");
     if (this.#isLate(ns)) return;
-    const told = writes.filter(([channel]) => this.#isKept(taskId, channel));
-    if (told.length === 0) return;
+    // What a task says that is stopped is no failure of it, and would take the place of its question.
+    const told = this.options.stop?.aborted ? writes.filter(([channel]) => channel !== ERROR) : writes;
     const runId = this.#runId;
     const rows = told.map(([channel, value], i): SavedWrite => {
       return { taskId, index: WRITES_IDX_MAP[channel] ?? i, channel, value, runId, path };
     });
-    this.storage.putWrites(ns, id, rows);
+    const isUpdate = ({ channel }: SavedWrite) =>
+      this.options.durability === "exit" && taskId === NO_TASK && channel !== RESUME;
+    const updates = rows.filter(isUpdate);
+    if (updates.length > 0) this.#updates.push({ ns, id, updates });
+    if (rows.length > updates.length) this.storage.putWrites(ns, id, rows.filter((row) => !isUpdate(row)));
   }
 
-  #isKept(taskId: string, channel: unknown): boolean {
-    // What a task says that is stopped is no failure of it, and would take the place of its question.
-    if (channel === ERROR) return !this.options.stop?.aborted;
-    // At the exit LangGraph writes the update of a command under the checkpoint that contains it, which would apply it again.
-    return this.options.durability !== "exit" || taskId !== NO_TASK || channel === RESUME;
+  /** Updates of commands of a run with the durability "exit", under the checkpoint that it ends with. */
+  #updates: { ns: string; id: string; updates: SavedWrite[] }[] = [];
+
+  /**
+   * Stores the updates of commands that their checkpoint does not contain: LangGraph writes all of them under it, and would apply those to
+   * channels with a value again.
+   */
+  #storeUpdates(): void {
+    for (const { ns, id, updates } of this.#updates) {
+      const saved = this.storage.get(ns, id);
+      const rows = updates.filter(({ channel }) => saved && !this.storage.hasValue(saved, channel));
+      if (rows.length > 0) this.storage.putWrites(ns, id, rows);
+    }
   }
 
   /**
@@ -250,6 +263,7 @@ export class Saver extends BaseCheckpointSaver {
 
   /** Stores nothing from here on: the run has ended. */
   close(): void {
+    this.#storeUpdates();
     this.#isClosed = true;
   }
 

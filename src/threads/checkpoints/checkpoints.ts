@@ -182,6 +182,10 @@ export class Checkpoints implements CheckpointStorage {
     return false;
   }
 
+  hasValue(saved: SavedCheckpoint, channel: string): boolean {
+    return channel in (saved as CheckpointEntry).refs;
+  }
+
   async values(saved: SavedCheckpoint, channels?: readonly string[]): Promise<Record<string, unknown>> {
     const { ns, refs } = saved as CheckpointEntry;
     const values: Record<string, unknown> = {};

@@ -14,14 +14,7 @@ import type { RunError, RunStatus } from "../types.ts";
 import { budgetResponses, graphInterrupts } from "../interrupts/budget-resume.ts";
 import { isFork, interruptsAt } from "./insert.ts";
 import type { RunSpending } from "./spending.ts";
-import {
-  buildConfig,
-  loadGraph,
-  runIds,
-  mergeMetadata,
-  inheritedMetadata,
-  type RunOfThread,
-} from "../state/graph.ts";
+import { buildConfig, loadGraph, runIds, mergeMetadata, inheritedMetadata, type RunOfThread } from "../state/graph.ts";
 import { describeWriter, isContinuing, isMigrated, migrateOnce, describeMissing } from "../state/migrate.ts";
 import { responseAfterMigration, interruptIdsIn } from "../interrupts/resume.ts";
 

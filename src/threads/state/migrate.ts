@@ -176,9 +176,7 @@ export async function waitingThread(context: ThreadContext): Promise<WaitingThre
   const graph_id = graphIdAt(context, checkpoints.get(""));
   if (graph_id === undefined) return undefined;
   // A factory may take long, and the graph may be gone already.
-  const graph = (await isFactory(graph_id))
-    ? undefined
-    : await graphAt(context, "threads.read").catch(() => undefined);
+  const graph = (await isFactory(graph_id)) ? undefined : await graphAt(context, "threads.read").catch(() => undefined);
   return { graph_id, places: await readWaitingStates(checkpoints, graph) };
 }
 

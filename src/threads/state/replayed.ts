@@ -104,7 +104,10 @@ async function readThrough(
     const stored = known.filter((channel) => !replayed.includes(channel));
     if (!graph || replayed.length === 0) return { found: {}, stored };
     const values = await readValues(graph, saver(context), entry);
-    return { found: Object.fromEntries(replayed.flatMap((name) => (name in values ? [[name, values[name]]] : []))), stored };
+    return {
+      found: Object.fromEntries(replayed.flatMap((name) => (name in values ? [[name, values[name]]] : []))),
+      stored,
+    };
   } catch (error) {
     // Without the graph the earlier checkpoints stay.
     logError(error, { thread: context.threadId, while: "reading the values of channels that are replayed" });
