@@ -23,8 +23,9 @@ const Log = () =>
     { inputSchema: z.array(z.string()), reducer: (before: string[], more: string[]) => [...before, ...more] },
   );
 
-const Plain = () => new StateSchema({ messages: MessagesValue, log: Log() });
-const Delta = () => new StateSchema({ messages: MessagesDeltaValue, log: Log() });
+const Title = () => z.string().default("");
+const Plain = () => new StateSchema({ messages: MessagesValue, log: Log(), title: Title() });
+const Delta = () => new StateSchema({ messages: MessagesDeltaValue, log: Log(), title: Title() });
 type Schema = ReturnType<typeof Plain>;
 
 const textsOf = (messages: BaseMessage[]) => messages.map((one) => one.text);

@@ -8,14 +8,17 @@ import { type Json, Talk, textsIn } from "./talk.ts";
 const KINDS = ["plain", "delta"] as const;
 const JOT = { assistant_id: "jot", input: { log: ["other"] } };
 
-it.each(KINDS)("a run of another graph between two of the first leaves their messages (%s)", async (kind) => {
-  const talk = await Talk.begin(`chat-${kind}`);
-  await talk.say("one");
-  await talk.wait(JOT);
-  expect(textsIn(await talk.say("two"))).toEqual(["one", "seen: one", "two", "seen: one|seen: one|two"]);
-  expect(await talk.texts()).toHaveLength(4);
-  const { note } = (await talk.wait(JOT)) as { note: string };
-  expect(note).toBe("noted");
+it.each(KINDS)("a run of another graph between two of the first leaves what they hold (%s)", async (kind) => {
+  for (const durability of ["async", "exit"]) {
+    const talk = await Talk.begin(`chat-${kind}`);
+    await talk.wait({ input: { ...say("one"), title: "kept" } });
+    await talk.wait({ ...JOT, durability });
+    const result = await talk.say("two", { durability });
+    expect(textsIn(result)).toEqual(["one", "seen: one", "two", "seen: one|seen: one|two"]);
+    expect(result.title).toBe("kept");
+    expect((await talk.state()).values).toEqual(result);
+    expect((await talk.wait({ ...JOT, interrupt_before: ["jot"] })).note).toBe("noted");
+  }
 });
 
 it.each(KINDS)("each state of the history has the values of its own graph (%s)", async (kind) => {
