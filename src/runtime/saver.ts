@@ -198,7 +198,12 @@ export class Saver extends BaseCheckpointSaver {
       this.options.durability === "exit" && taskId === NO_TASK && channel !== RESUME;
     const updates = rows.filter(isUpdate);
     if (updates.length > 0) this.#updates.push({ ns, id, updates });
-    if (rows.length > updates.length) this.storage.putWrites(ns, id, rows.filter((row) => !isUpdate(row)));
+    if (rows.length > updates.length)
+      this.storage.putWrites(
+        ns,
+        id,
+        rows.filter((row) => !isUpdate(row)),
+      );
   }
 
   /** Updates of commands of a run with the durability "exit", under the checkpoint that it ends with. */

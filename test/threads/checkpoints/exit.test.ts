@@ -70,9 +70,7 @@ describe.each(KINDS)("with %s messages", (kind) => {
     await talk.say("two");
     await talk.wait({ input: null, checkpoint_id, ...EXIT });
     const before = [await talk.state(), await talk.history()];
-    expect((before[0] as { values: unknown }).values).toEqual(
-      (await talk.call<{ values: unknown }>("")).values,
-    );
+    expect((before[0] as { values: unknown }).values).toEqual((await talk.call<{ values: unknown }>("")).values);
     await abortAllDurableObjects();
     expect([await talk.state(), await talk.history()]).toEqual(before);
   });

@@ -33,20 +33,23 @@ it.each(KINDS)("each state of the history has the values of its own graph (%s)",
   expect(textsIn((await talk.call<{ values: Json }>(`state/${checkpoint_id}`)).values)).toEqual(["one", "seen: one"]);
 });
 
-it.each(KINDS)("pruning and the deletion of runs keep the channels of the graph that is not the last (%s)", async (kind) => {
-  for (const how of ["prune", "delete"]) {
-    const talk = await Talk.begin(`chat-${kind}`);
-    await talk.say("one");
-    const second = await talk.run({ input: say("two") });
-    await talk.wait(JOT);
-    if (how === "prune") await talk.prune();
-    else await talk.deleteRun(second);
-    const result = await talk.say("three");
-    // A run that began after the deleted one has what that one said.
-    expect(textsIn(result).slice(0, 3), how).toEqual(["one", "seen: one", "two"]);
-    expect(await talk.texts(), how).toHaveLength(6);
-  }
-});
+it.each(KINDS)(
+  "pruning and the deletion of runs keep the channels of the graph that is not the last (%s)",
+  async (kind) => {
+    for (const how of ["prune", "delete"]) {
+      const talk = await Talk.begin(`chat-${kind}`);
+      await talk.say("one");
+      const second = await talk.run({ input: say("two") });
+      await talk.wait(JOT);
+      if (how === "prune") await talk.prune();
+      else await talk.deleteRun(second);
+      const result = await talk.say("three");
+      // A run that began after the deleted one has what that one said.
+      expect(textsIn(result).slice(0, 3), how).toEqual(["one", "seen: one", "two"]);
+      expect(await talk.texts(), how).toHaveLength(6);
+    }
+  },
+);
 
 it.each(KINDS)("a run of another graph that is not due changes nothing of what is read (%s)", async (kind) => {
   const talk = await Talk.begin(`chat-${kind}`);
