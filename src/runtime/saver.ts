@@ -210,14 +210,19 @@ export class Saver extends BaseCheckpointSaver {
   #updates: { ns: string; id: string; updates: SavedWrite[] }[] = [];
 
   /**
-   * Stores the updates of commands that their checkpoint does not contain: LangGraph writes all of them under it, and would apply those to
-   * channels with a value again.
+   * Stores the updates of commands as LangGraph stores results of a run with the durability "exit": under the checkpoint before, from which
+   * channels without a value are replayed, and under a task of their own. It leaves updates under the checkpoint that contains them, and
+   * applies them again when it reads that.
    */
   #storeUpdates(): void {
     for (const { ns, id, updates } of this.#updates) {
       const saved = this.storage.get(ns, id);
-      const rows = updates.filter(({ channel }) => saved && !this.storage.hasValue(saved, channel));
-      if (rows.length > 0) this.storage.putWrites(ns, id, rows);
+      if (!saved) continue;
+      const replayed = updates.filter(({ channel }) => !this.storage.hasValue(saved, channel));
+      const under = saved.parentId;
+      const rows =
+        under === undefined ? replayed : replayed.map((row) => ({ ...row, taskId: this.#runId ?? row.taskId }));
+      if (rows.length > 0) this.storage.putWrites(ns, under ?? id, rows);
     }
   }
 
