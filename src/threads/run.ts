@@ -3,7 +3,6 @@ import type { BudgetSpending } from "../limits/budgets/rpc.ts";
 import { remoteProblem } from "../lib/problem.ts";
 import type { Json } from "../lib/json.ts";
 import { readOwnPath } from "../deliveries/receiver.ts";
-import type { ThreadContext } from "./context.ts";
 import type { RunRequest } from "./rpc.ts";
 import type { Interrupts, MultitaskStrategy, Run, RunError, RunStatus, StopReason } from "./types.ts";
 import type { RunRow } from "./store/statements.ts";
@@ -112,8 +111,14 @@ export function readStrategy(request: RunRequest): MultitaskStrategy {
   return request.multitask_strategy ?? "enqueue";
 }
 
-/** The run on the wire. `record`: of its thread, while that exists. */
-export function toWireRun(run: RunRecord, { threadId, record }: Pick<ThreadContext, "threadId" | "record">): Run {
+interface RunThread {
+  threadId: string;
+  /** Undefined when the thread is deleted: a webhook outlives it. */
+  record: { metadata: Json } | undefined;
+}
+
+/** The run on the wire. */
+export function toWireRun(run: RunRecord, { threadId, record }: RunThread): Run {
   const { request } = run;
   const { assistant_id, graph_id } = request;
   return {

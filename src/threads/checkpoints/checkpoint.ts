@@ -95,9 +95,6 @@ export const isStateKey = (name: string): boolean =>
 export const unstoredKeys = ({ checkpoint, refs }: CheckpointEntry): string[] =>
   Object.keys(checkpoint.channel_versions).filter((name) => isStateKey(name) && !(name in refs));
 
-/** LangGraph's counters of the channels that are replayed from the writes of earlier checkpoints (`DeltaChannel`). */
-type Counters = Record<string, unknown> | undefined;
-
 /** The checkpoint with the values of these channels, which are no longer replayed. */
 export function withValues(entry: CheckpointEntry, refs: ValueRefs): CheckpointEntry {
   const { counters_since_delta_snapshot: counters, ...metadata } = entry.metadata;

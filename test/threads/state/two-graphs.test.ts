@@ -45,8 +45,8 @@ it.each(KINDS)(
       else await talk.deleteRun(second);
       const result = await talk.say("three");
       // A run that began after the deleted one has what that one said.
-      expect(textsIn(result).slice(0, 3), how).toEqual(["one", "seen: one", "two"]);
-      expect(await talk.texts(), how).toHaveLength(6);
+      expect(textsIn(result).slice(0, 3)).toEqual(["one", "seen: one", "two"]);
+      expect(await talk.texts()).toHaveLength(6);
     }
   },
 );
