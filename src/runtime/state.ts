@@ -8,6 +8,7 @@ import { readAddress, errorBody, toWireJson } from "./wire.ts";
 import { bind, command, type WireCommand } from "./drive.ts";
 import type { AnyGraph as Graph } from "./introspect.ts";
 import { withId } from "./older-langgraph.ts";
+import type { ListOneOptions, SavedCheckpoint, Saver } from "./saver.ts";
 
 export interface SnapshotOptions {
   threadId: string;
@@ -37,24 +38,24 @@ export async function readState(graph: Graph, saver: BaseCheckpointSaver, option
   return toWireJson(threadState(await readSnapshot(graph, saver, options)));
 }
 
-/** States newest first, each as wire JSON text. */
-export async function* readHistory(
-  graph: Graph,
-  saver: BaseCheckpointSaver,
-  options: SnapshotOptions & { limit: number; before?: string; filter?: Json },
-): AsyncGenerator<string, void, void> {
-  let left = options.limit;
-  const before = options.before === undefined ? undefined : toConfig({ ...options, checkpointId: options.before });
-  const filter = options.filter as never;
-  for await (const snapshot of bind(graph, saver).getStateHistory(toConfig(options), {
-    limit: options.limit,
-    before,
-    filter,
-  })) {
-    yield toWireJson(threadState(snapshot));
-    left -= 1;
-    if (left <= 0) return;
-  }
+/** The state at a checkpoint without what ended tasks of its step have written, as histories have it, as wire JSON text. */
+export async function readPastState(graph: Graph, saver: Saver, saved: SavedCheckpoint): Promise<string> {
+  return toWireJson(threadState(await snapshotOf(graph, saver, { only: saved })));
+}
+
+/** The values of a checkpoint alone, without anything that is written under it. */
+export async function readValues(graph: Graph, saver: Saver, saved: SavedCheckpoint): Promise<Json> {
+  return (await snapshotOf(graph, saver, { only: saved, bare: true })).values as Json;
+}
+
+async function snapshotOf(graph: Graph, saver: Saver, options: ListOneOptions): Promise<StateSnapshot> {
+  const { ns, id } = options.only;
+  for await (const snapshot of bind(graph, saver).getStateHistory(
+    toConfig({ threadId: saver.threadId, checkpointNs: ns }),
+    options,
+  ))
+    return snapshot;
+  throw new Error(`The checkpoint ${id} is not stored.`);
 }
 
 /** Whether LangGraph replays the channel's values from the writes of earlier checkpoints instead of storing them. */

@@ -112,18 +112,25 @@ export function readStrategy(request: RunRequest): MultitaskStrategy {
   return request.multitask_strategy ?? "enqueue";
 }
 
+interface RunThread {
+  threadId: string;
+  /** Undefined when the thread is deleted: a webhook outlives it. */
+  record: { metadata: Json } | undefined;
+}
+
 /** The run on the wire. */
-export function toWireRun(run: RunRecord, threadId: string): Run {
+export function toWireRun(run: RunRecord, { threadId, record }: RunThread): Run {
   const { request } = run;
+  const { assistant_id, graph_id } = request;
   return {
     run_id: run.id,
     thread_id: threadId,
-    assistant_id: request.assistant_id,
+    assistant_id,
     // A run that waits counts as created when it becomes due, as on the official server.
     created_at: new Date(run.due).toISOString(),
     updated_at: new Date(run.outcome.updated).toISOString(),
     status: run.status,
-    metadata: { ...request.assistant.metadata, ...request.metadata },
+    metadata: { ...request.assistant.metadata, ...record?.metadata, ...request.metadata, graph_id, assistant_id },
     multitask_strategy: readStrategy(request),
     kwargs: toWireKwargs(request),
     ...describeRunResponse(run),

@@ -299,7 +299,10 @@ export type StorageFigures = v.InferOutput<typeof StorageFigures>;
 export const StorageFigures = v.object({
   total_bytes: Count,
   checkpoints: Amount,
-  channel_values: v.object({ ...amount, by_channel: v.record(v.string(), Amount) }),
+  channel_values: v.object({
+    ...amount,
+    by_channel: v.record(v.string(), v.object({ versions: Count, bytes: Count })),
+  }),
   pending_writes: Amount,
 });
 

@@ -73,7 +73,7 @@ function nameChannel(channel: string): Pick<Incompatibility, "kind" | "name"> {
 }
 
 /** Undefined where the graph is not known to have such a nested graph: a node may call one from its code. */
-function nestedShape(shape: GraphShape, path: string[]): GraphShape | undefined {
+export function nestedShape(shape: GraphShape, path: string[]): GraphShape | undefined {
   return path.reduce<GraphShape | undefined>((at, node) => at?.subgraphs[node], shape);
 }
 

@@ -1,6 +1,7 @@
 /** Changes of checkpoints that are stored: all of a thread, or one. Called within a transaction. */
 import * as checkpoint from "@langchain/langgraph-checkpoint";
 import { INTERRUPT, RESUME } from "@langchain/langgraph-checkpoint";
+import { JOIN, TO_NODE } from "../../agents/graphs/compatibility.ts";
 import { withId } from "../../runtime/older-langgraph.ts";
 import { keepCurrent, NO_TASK, type SavedCheckpoint } from "../../runtime/saver.ts";
 import { flatten } from "../../runtime/stored.ts";
@@ -66,6 +67,8 @@ const waiting = (stored: StoredWrite[]) =>
 
 export interface CheckpointEntry extends SavedCheckpoint {
   refs: ValueRefs;
+  /** Metadata of the thread, the assistant and the run's request, as JSON or as a reference to a text of its own. */
+  inherited?: unknown;
   /** Those that were stored together with it. Later ones are with a checkpoint that continues from it, or in rows of their own. */
   writes: StoredWrite[];
   /** Writes under the parent that came after the parent was stored. */
@@ -84,14 +87,13 @@ export const entryKey = ({ ns, id }: Pick<CheckpointEntry, "ns" | "id">): string
 /** The checkpoint without what it holds under its parent. */
 export const withoutDeferred = ({ late: _late, ...entry }: CheckpointEntry): CheckpointEntry => entry;
 
-/** LangGraph's counters of the channels that are replayed from the writes of earlier checkpoints (`DeltaChannel`). */
-type Counters = Record<string, unknown> | undefined;
+/** Whether the channel is a key of the state, not one of LangGraph's own. */
+export const isStateKey = (name: string): boolean =>
+  name === "__root__" || !["__", TO_NODE, JOIN].some((start) => name.startsWith(start));
 
-/** The channels of a checkpoint whose values are replayed from earlier ones. */
-export function replayedChannels({ metadata, refs }: CheckpointEntry): string[] {
-  const counters = metadata["counters_since_delta_snapshot"] as Counters;
-  return Object.keys(counters ?? {}).filter((channel) => !(channel in refs));
-}
+/** The keys of the state that a checkpoint knows and has no value of. Its graph says whether they are replayed (`readReplayed`). */
+export const unstoredKeys = ({ checkpoint, refs }: CheckpointEntry): string[] =>
+  Object.keys(checkpoint.channel_versions).filter((name) => isStateKey(name) && !(name in refs));
 
 /** The checkpoint with the values of these channels, which are no longer replayed. */
 export function withValues(entry: CheckpointEntry, refs: ValueRefs): CheckpointEntry {
@@ -101,8 +103,34 @@ export function withValues(entry: CheckpointEntry, refs: ValueRefs): CheckpointE
   return { ...entry, refs: { ...entry.refs, ...refs }, metadata: { ...metadata, ...rest } };
 }
 
-/** Keeps a write. */
-type Keep = (write: StoredWrite) => boolean;
+/** The nearest checkpoint that is not gone, from `id` towards the first one. `parents`: those of the gone ones, by `entryKey`. */
+export function nearestKept(
+  ns: string,
+  id: string | undefined,
+  parents: ReadonlyMap<string, string | undefined>,
+): string | undefined {
+  const seen = new Set<string>();
+  let at = id;
+  while (at !== undefined && parents.has(entryKey({ ns, id: at }))) {
+    if (seen.has(at)) return undefined;
+    seen.add(at);
+    at = parents.get(entryKey({ ns, id: at }));
+  }
+  return at;
+}
+
+/** Stores these checkpoints in the place of those with the same ids. */
+export function replaceEntries(tables: Tables, replaced: CheckpointEntry[]): void {
+  for (const entry of replaced)
+    for (const pack of tables.packs.at(entry.id)) {
+      const entries = JSON.parse(pack.entries) as CheckpointEntry[];
+      const place = entries.findIndex((one) => entryKey(one) === entryKey(entry));
+      if (place >= 0) tables.packs.set(pack, JSON.stringify(entries.with(place, entry)));
+    }
+}
+
+/** Keeps a write under a checkpoint. */
+type Keep = (write: StoredWrite, at: { ns: string; id: string }) => boolean;
 
 /**
  * Changes every checkpoint: those that are gone are removed with their writes, others get the form that `change` gives. Of late writes that
@@ -131,8 +159,9 @@ export function rewriteAll(
       tables.packs.set(pack, JSON.stringify(changed));
   }
   for (const { ns, parentId, late } of orphans) {
-    const writes = late?.writes.filter(keep) ?? [];
-    if (writes.length > 0) tables.insertWrites(ns, parentId ?? "", JSON.stringify(writes), late?.n);
+    const id = parentId ?? "";
+    const writes = late?.writes.filter((write) => keep(write, { ns, id })) ?? [];
+    if (writes.length > 0) tables.insertWrites(ns, id, JSON.stringify(writes), late?.n);
   }
   for (const { ns, id } of gone) tables.deleteWrites(ns, id);
   for (const ns of new Set(gone.map((entry) => entry.ns))) {
@@ -149,13 +178,15 @@ function deferredKept(
   parentId: string | undefined,
   isGone: (ns: string, id: string) => boolean,
 ): CheckpointEntry {
-  if (!entry.late || (!isGone(entry.ns, parentId ?? "") && entry.late.writes.every(keep))) return entry;
-  const writes = isGone(entry.ns, parentId ?? "") ? [] : entry.late.writes.filter(keep);
+  if (!entry.late) return entry;
+  const at = { ns: entry.ns, id: parentId ?? "" };
+  const writes = isGone(at.ns, at.id) ? [] : entry.late.writes.filter((write) => keep(write, at));
+  if (writes.length === entry.late.writes.length) return entry;
   return writes.length === 0 ? withoutDeferred(entry) : { ...entry, late: { ...entry.late, writes } };
 }
 
 /** Keeps those writes under one checkpoint for which `keep` holds. */
-export function filterWrites(tables: Tables, { ns, id }: CheckpointEntry, keep: Keep): void {
+export function filterWrites(tables: Tables, { ns, id }: CheckpointEntry, keep: (write: StoredWrite) => boolean): void {
   for (const pack of tables.packs.at(id)) {
     const entries = JSON.parse(pack.entries) as CheckpointEntry[];
     const entry = entries.find((one) => one.ns === ns && one.id === id);
@@ -170,7 +201,7 @@ export function filterWrites(tables: Tables, { ns, id }: CheckpointEntry, keep: 
 export function filterRow(
   tables: Tables,
   { ns, checkpoint_id, n, body }: { ns: string; checkpoint_id: string; n: number; body: string },
-  keep: Keep,
+  keep: (write: StoredWrite) => boolean,
 ): void {
   const writes = JSON.parse(body) as StoredWrite[];
   if (!writes.every(keep)) tables.setWrites(ns, checkpoint_id, n, JSON.stringify(writes.filter(keep)));

@@ -9,7 +9,8 @@ import {
   type StoredDeferredWrites,
   type StoredWrite,
   DeltaSnapshot,
-  replayedChannels,
+  nearestKept,
+  replaceEntries,
   withValues,
   filterRow,
   filterWrites,
@@ -21,7 +22,7 @@ import {
 } from "./checkpoint.ts";
 import { TASKS } from "@langchain/langgraph-checkpoint";
 import { dump, revive } from "../../runtime/stored.ts";
-import type { CheckpointStorage, SavedCheckpoint, SavedWrite } from "../../runtime/saver.ts";
+import type { CheckpointStorage, PutState, SavedCheckpoint, SavedWrite } from "../../runtime/saver.ts";
 import type { EventLog } from "../log/event-log.ts";
 import { uniqueById } from "../interrupts/waiting.ts";
 import { isObject } from "../../lib/json.ts";
@@ -76,6 +77,11 @@ export class DeferredWrites {
   }
 }
 
+/** Characters of inherited metadata that each checkpoint repeats. Longer ones are a text that checkpoints share. */
+const MOST_INHERITED = 1_000;
+
+const newestFirst = (a: CheckpointEntry, b: CheckpointEntry): number => (a.id < b.id ? 1 : -1);
+
 /** How many namespaces are kept. A graph calls nested graphs one after the other, each in a namespace of its own. */
 const MAX_NAMESPACES = 32;
 
@@ -105,6 +111,10 @@ export class NewestCheckpoints<Entry> {
 export class Checkpoints implements CheckpointStorage {
   /** Not yet flushed, by namespace and id. */
   #pending = new Map<string, CheckpointEntry>();
+  /** Those pending that replace a stored one. */
+  #replacing = new Set<string>();
+  /** The parents of checkpoints that were deleted with their run: a run in flight may still name one as a parent. */
+  readonly #deleted = new Map<string, string | undefined>();
   #lateWrites = new Map<string, { ns: string; id: string; writes: StoredWrite[] }>();
   #flushPlanned = false;
   /** The newest checkpoints of some namespaces: the ones that a running graph reads. */
@@ -131,8 +141,7 @@ export class Checkpoints implements CheckpointStorage {
     { id, before, limit = Number.POSITIVE_INFINITY }: { id?: string; before?: string; limit?: number },
   ) {
     let left = limit;
-    const pending = [...this.#pending.values()].sort((a, b) => (a.id < b.id ? 1 : -1));
-    for (const entry of this.#merged(pending, before)) {
+    for (const entry of this.#all(before)) {
       if (left <= 0) return;
       if (ns !== undefined && entry.ns !== ns) continue;
       if ((id !== undefined && entry.id !== id) || (before !== undefined && entry.id >= before)) continue;
@@ -141,12 +150,54 @@ export class Checkpoints implements CheckpointStorage {
     }
   }
 
-  async values(saved: SavedCheckpoint): Promise<Record<string, unknown>> {
+  /** The checkpoints from which one continues, nearest first. */
+  *ancestors({ ns, id, parentId }: SavedCheckpoint): Generator<CheckpointEntry, void, void> {
+    const seen = new Set([id]);
+    for (let next = parentId; next !== undefined && !seen.has(next);) {
+      const entry = this.get(ns, next);
+      if (!entry) return;
+      seen.add(next);
+      yield entry;
+      next = entry.parentId;
+    }
+  }
+
+  /** The ancestors from which these channels of a checkpoint are replayed. */
+  replayedFrom(entry: CheckpointEntry, channels: string[]): CheckpointEntry[] {
+    const found: CheckpointEntry[] = [];
+    let missing = channels;
+    for (const ancestor of missing.length > 0 ? this.ancestors(entry) : []) {
+      found.push(ancestor);
+      missing = missing.filter((channel) => !(channel in ancestor.refs));
+      if (missing.length === 0) break;
+    }
+    return found;
+  }
+
+  /** Whether there is something from which the channel of a checkpoint can be replayed. */
+  isReplayable(entry: CheckpointEntry, channel: string): boolean {
+    for (const ancestor of this.ancestors(entry)) {
+      const isWritten = ([, , written]: StoredWrite) => written === channel;
+      if (channel in ancestor.refs || this.#stored(entry.ns, ancestor.id).some(isWritten)) return true;
+    }
+    return false;
+  }
+
+  hasValue(saved: SavedCheckpoint, channel: string): boolean {
+    return channel in (saved as CheckpointEntry).refs;
+  }
+
+  async values(saved: SavedCheckpoint, channels?: readonly string[]): Promise<Record<string, unknown>> {
     const { ns, refs } = saved as CheckpointEntry;
     const values: Record<string, unknown> = {};
     for (const [channel, ref] of Object.entries(refs))
-      values[channel] = await this.store.decode(`${ns}|${channel}`, ref);
+      if (channels?.includes(channel) ?? true) values[channel] = await this.store.decode(`${ns}|${channel}`, ref);
     return values;
+  }
+
+  metadata(saved: SavedCheckpoint): SavedCheckpoint["metadata"] {
+    const { inherited, metadata } = saved as CheckpointEntry;
+    return { ...(this.#expand(inherited) as Record<string, unknown> | undefined), ...metadata };
   }
 
   async writes(ns: string, checkpointId: string): Promise<SavedWrite[]> {
@@ -186,21 +237,56 @@ export class Checkpoints implements CheckpointStorage {
     return interruptsIn(this.#stored(ns, id), (value) => this.#expand(value));
   }
 
-  put(saved: SavedCheckpoint, values: Record<string, unknown>, changed: string[]): void {
-    const parent = saved.parentId === undefined ? undefined : this.get(saved.ns, saved.parentId);
-    const refs: ValueRefs = {};
+  /**
+   * Stores a checkpoint, or replaces the stored one with its id, which keeps its parent and its writes. LangGraph puts a checkpoint again
+   * that a run with `durability: "exit"` began from, and names it as its own parent (before version 1.7).
+   */
+  put(saved: SavedCheckpoint, { values, changed, inherited }: PutState): void {
+    const { ns, id } = saved;
+    const key = entryKey(saved);
+    const latest = this.get(ns);
+    const known = latest && id <= latest.id ? this.get(ns, id) : undefined;
+    const parentId = known ? known.parentId : this.#existingParent(saved);
+    const before = known ?? (parentId === undefined ? undefined : this.get(ns, parentId));
+    const refs: ValueRefs = this.#unchangedRefs(saved, before, values);
     for (const [channel, value] of Object.entries(values)) {
       if (value === undefined) continue;
-      const before: ValueRef | undefined = parent?.refs[channel];
+      const ref: ValueRef | undefined = before?.refs[channel];
       // A node may have changed an object of a channel that it did not write.
-      const same = before && typeof value !== "object" && !changed.includes(channel);
-      refs[channel] = same ? before : this.store.encode(`${saved.ns}|${channel}`, value);
+      const same = ref && typeof value !== "object" && !changed.includes(channel);
+      refs[channel] = same ? ref : this.store.encode(`${ns}|${channel}`, value);
     }
     withinState(this.store.size(refs));
-    const entry: CheckpointEntry = { ...saved, refs, writes: [] };
-    this.#pending.set(entryKey(saved), entry);
-    this.#newest.set(saved.ns, entry);
+    const shared = Object.keys(inherited).length > 0 && {
+      inherited: this.#shrink(JSON.stringify(inherited), MOST_INHERITED),
+    };
+    const late = known?.late && { late: known.late };
+    const entry: CheckpointEntry = { ...saved, parentId, refs, ...shared, writes: known?.writes ?? [], ...late };
+    if (known && !this.#pending.has(key)) this.#replacing.add(key);
+    this.#pending.set(key, entry);
+    if (!latest || id >= latest.id) this.#newest.set(ns, entry);
     this.#planFlush();
+  }
+
+  /** The parent, or the nearest checkpoint before it that is left. */
+  #existingParent({ ns, id, parentId }: SavedCheckpoint): string | undefined {
+    if (parentId === undefined || parentId === id) return undefined;
+    return this.get(ns, parentId) ? parentId : nearestKept(ns, parentId, this.#deleted);
+  }
+
+  /**
+   * The references of channels that have no value here and the version that they have in the checkpoint before: those that the graph does
+   * not know, because another one of the thread wrote them, and those that are replayed.
+   */
+  #unchangedRefs(
+    { checkpoint: { channel_versions: versions } }: SavedCheckpoint,
+    before: CheckpointEntry | undefined,
+    values: Record<string, unknown>,
+  ): ValueRefs {
+    const then = before?.checkpoint.channel_versions ?? {};
+    const isUnchanged = (channel: string) =>
+      values[channel] === undefined && channel in versions && versions[channel] === then[channel];
+    return Object.fromEntries(Object.entries(before?.refs ?? {}).filter(([channel]) => isUnchanged(channel)));
   }
 
   putWrites(ns: string, checkpointId: string, writes: SavedWrite[]): void {
@@ -210,35 +296,44 @@ export class Checkpoints implements CheckpointStorage {
       if (path) return [taskId, index, channel, shrunk, runId ?? null, path];
       return runId === undefined ? [taskId, index, channel, shrunk] : [taskId, index, channel, shrunk, runId];
     });
-    const pending = this.#pending.get(entryKey({ ns, id: checkpointId }));
+    const key = entryKey({ ns, id: checkpointId });
+    const pending = this.#replacing.has(key) ? undefined : this.#pending.get(key);
     if (pending) pending.writes = pending.writes.concat(stored);
     else {
-      const late = this.#lateWrites.get(entryKey({ ns, id: checkpointId })) ?? { ns, id: checkpointId, writes: [] };
+      const late = this.#lateWrites.get(key) ?? { ns, id: checkpointId, writes: [] };
       late.writes = late.writes.concat(stored);
-      this.#lateWrites.set(entryKey({ ns, id: checkpointId }), late);
+      this.#lateWrites.set(key, late);
     }
     this.#planFlush();
   }
 
   /**
    * Removes what a run has left: its checkpoints, and its writes under those of others. Checkpoints that continue from its
-   * own continue from the one before. `replaced`: new forms of checkpoints, by `entryKey`. Called within a transaction.
+   * own continue from the one before. `replaced`: new forms of checkpoints, by `entryKey`. `needed`: checkpoints that stay with what is
+   * written under them, because others are replayed from them. Called within a transaction.
    */
-  removeRun(runId: string, replaced: Map<string, CheckpointEntry> = new Map()): void {
-    const isOfOthers = ([, , , , run]: StoredWrite) => run !== runId;
+  removeRun(
+    runId: string,
+    replaced: Map<string, CheckpointEntry> = new Map(),
+    needed: readonly CheckpointEntry[] = [],
+  ): void {
+    const stays = new Set(needed.map(entryKey));
+    const isKept = ([, , , , run]: StoredWrite, at: { ns: string; id: string }) =>
+      run !== runId || stays.has(entryKey(at));
     const parents = new Map<string, string | undefined>();
     for (const entry of this.list(undefined, {}))
-      if (entry.metadata.run_id === runId) parents.set(entryKey(entry), entry.parentId);
+      if (entry.metadata.run_id === runId && !stays.has(entryKey(entry))) parents.set(entryKey(entry), entry.parentId);
     const isGone = (ns: string, id: string) => parents.has(entryKey({ ns, id }));
-    rewriteAll(this.tables, isGone, isOfOthers, (entry) => {
-      let { parentId } = entry;
-      while (parentId !== undefined && isGone(entry.ns, parentId))
-        parentId = parents.get(entryKey({ ns: entry.ns, id: parentId }));
+    rewriteAll(this.tables, isGone, isKept, (entry) => {
+      const parentId = nearestKept(entry.ns, entry.parentId, parents);
       const full = replaced.get(entryKey(entry)) ?? entry;
-      if (full === entry && parentId === entry.parentId && entry.writes.every(isOfOthers)) return entry;
-      return { ...full, parentId, writes: full.writes.filter(isOfOthers) };
+      const writes = full.writes.filter((write) => isKept(write, entry));
+      if (full === entry && parentId === entry.parentId && writes.length === entry.writes.length) return entry;
+      return { ...full, parentId, writes };
     });
-    for (const row of this.tables.readWrites(runId)) filterRow(this.tables, row, isOfOthers);
+    for (const row of this.tables.readWrites(runId))
+      filterRow(this.tables, row, (write) => isKept(write, { ns: row.ns, id: row.checkpoint_id }));
+    for (const [key, parentId] of parents) this.#deleted.set(key, parentId);
     this.#newest.clear();
   }
 
@@ -275,14 +370,21 @@ export class Checkpoints implements CheckpointStorage {
     return [latest, ...nested.filter(({ ns, metadata }) => !ns.includes(":") || metadata.parents?.[""] === latest.id)];
   }
 
-  /** The checkpoints that continue from one of this run. */
+  /** The checkpoints that continue from one of this run, or from one under which this run has written. */
   after(runId: string): CheckpointEntry[] {
-    const own = new Set<string>();
-    for (const entry of this.list(undefined, {})) if (entry.metadata.run_id === runId) own.add(entryKey(entry));
+    const isOwn = ([, , , , run]: StoredWrite) => run === runId;
+    const from = new Set<string>();
+    for (const entry of this.list(undefined, {})) {
+      const { ns, parentId: id = "", late } = entry;
+      if (entry.metadata.run_id === runId || entry.writes.some(isOwn)) from.add(entryKey(entry));
+      if (late?.writes.some(isOwn)) from.add(entryKey({ ns, id }));
+    }
+    for (const { ns, checkpoint_id: id, body } of this.tables.readWrites(runId))
+      if ((JSON.parse(body) as StoredWrite[]).some(isOwn)) from.add(entryKey({ ns, id }));
     const after: CheckpointEntry[] = [];
-    for (const entry of own.size > 0 ? this.list(undefined, {}) : []) {
-      const { ns, parentId: id = "" } = entry;
-      if (!own.has(entryKey(entry)) && own.has(entryKey({ ns, id }))) after.push(entry);
+    for (const entry of from.size > 0 ? this.list(undefined, {}) : []) {
+      const { ns, parentId: id = "", metadata } = entry;
+      if (metadata.run_id !== runId && from.has(entryKey({ ns, id }))) after.push(entry);
     }
     return after;
   }
@@ -300,14 +402,13 @@ export class Checkpoints implements CheckpointStorage {
   }
 
   /**
-   * Deletes all checkpoints but those that are live, and those that channels of these are replayed from. `replaced`: new
+   * Deletes all checkpoints but those that are live, and those `needed`, from which channels of these are replayed. `replaced`: new
    * forms of checkpoints, by `entryKey`. Called within a transaction.
    */
-  keepLatest(replaced: Map<string, CheckpointEntry>): void {
+  keepLatest(replaced: Map<string, CheckpointEntry>, needed: readonly CheckpointEntry[] = []): void {
     const live = this.live().map((entry) => replaced.get(entryKey(entry)) ?? entry);
     const sends = live.flatMap((entry) => this.#sendsBefore(entry));
-    const replayed = live.flatMap((entry) => this.#replayedFrom(entry));
-    const kept = new Map([...replayed, ...live].map((entry) => [entryKey(entry), entry]));
+    const kept = new Map([...needed, ...live].map((entry) => [entryKey(entry), entry]));
     const isGone = (ns: string, id: string) => !kept.has(entryKey({ ns, id }));
     rewriteAll(
       this.tables,
@@ -328,24 +429,30 @@ export class Checkpoints implements CheckpointStorage {
 
   #flush(): void {
     this.#flushPlanned = false;
-    const entries = [...this.#pending.values()];
+    const isStored = (entry: CheckpointEntry) => this.#replacing.has(entryKey(entry));
+    const pending = [...this.#pending.values()];
+    const entries = pending.filter((entry) => !isStored(entry));
+    replaceEntries(this.tables, pending.filter(isStored));
     for (const late of this.#lateWrites.values()) this.#late.write(late, entries);
     for (const { ids, texts } of packEntries(entries)) {
       ids.sort();
       this.tables.packs.insert(ids.at(-1) as string, ids[0] as string, `[${texts.join(",")}]`);
     }
     this.#late.wrote(entries);
-    const heads = new Map(entries.filter(({ ns }) => ns !== "").map(({ ns, id }) => [ns, id]));
-    for (const [ns, id] of heads) this.tables.setHead(ns, id);
+    const heads = new Map<string, string>();
+    for (const { ns, id } of entries) if (ns !== "" && id > (heads.get(ns) ?? "")) heads.set(ns, id);
+    for (const [ns, id] of heads) if (id > (this.tables.head(ns) ?? "")) this.tables.setHead(ns, id);
     this.#pending.clear();
+    this.#replacing.clear();
     this.#lateWrites.clear();
   }
 
   #latest(ns: string): CheckpointEntry | undefined {
     if (ns === "") return [...this.list(ns, { limit: 1 })][0];
-    const pending = [...this.#pending.values()].findLast((entry) => entry.ns === ns);
-    const head = pending ? undefined : this.tables.head(ns);
-    return pending ?? (head === undefined ? undefined : this.#find(ns, head));
+    const head = this.tables.head(ns);
+    const stored = head === undefined ? undefined : this.get(ns, head);
+    const all = [...this.#pending.values()].filter((entry) => entry.ns === ns);
+    return all.reduce((latest, entry) => (latest && latest.id > entry.id ? latest : entry), stored);
   }
 
   /** All writes under a checkpoint, in the order in which they came. */
@@ -364,20 +471,6 @@ export class Checkpoints implements CheckpointStorage {
     return writes.length > 0 ? [{ ns, id, writes }] : [];
   }
 
-  /** The earlier checkpoints that channels of this one are replayed from. */
-  #replayedFrom(entry: CheckpointEntry): CheckpointEntry[] {
-    const found: CheckpointEntry[] = [];
-    let missing = replayedChannels(entry);
-    for (let at = entry; missing.length > 0 && at.parentId !== undefined;) {
-      const parent = this.get(entry.ns, at.parentId);
-      if (!parent) break;
-      found.push(parent);
-      missing = missing.filter((channel) => !(channel in parent.refs));
-      at = parent;
-    }
-    return found;
-  }
-
   #find(ns: string, id: string): CheckpointEntry | undefined {
     for (const { entries } of this.tables.packs.at(id)) {
       const found = (JSON.parse(entries) as CheckpointEntry[]).find((entry) => entry.ns === ns && entry.id === id);
@@ -386,14 +479,22 @@ export class Checkpoints implements CheckpointStorage {
     return undefined;
   }
 
-  /** Pending and stored entries, newest first. Packs may overlap by a moment, so neighbours are sorted together. */
-  *#merged(pending: CheckpointEntry[], before?: string): Generator<CheckpointEntry> {
+  /** Pending and stored entries, newest first. */
+  *#all(before?: string): Generator<CheckpointEntry> {
+    const pending = [...this.#pending.values()].sort(newestFirst);
+    const keys = new Set(pending.map(entryKey));
+    for (const entry of this.#inPacks(before)) {
+      while (pending[0] && pending[0].id > entry.id) yield pending.shift() as CheckpointEntry;
+      if (!keys.has(entryKey(entry))) yield entry;
+    }
     yield* pending;
+  }
+
+  /** Stored entries, newest first. Packs may overlap by a moment, so neighbours are sorted together. */
+  *#inPacks(before?: string): Generator<CheckpointEntry> {
     let held: CheckpointEntry[] = [];
     for (const pack of this.tables.packs.all(before)) {
-      const entries = [...held, ...(JSON.parse(pack.entries) as CheckpointEntry[])].sort((a, b) =>
-        a.id < b.id ? 1 : -1,
-      );
+      const entries = [...held, ...(JSON.parse(pack.entries) as CheckpointEntry[])].sort(newestFirst);
       const ready = entries.filter((entry) => entry.id > pack.last_id);
       held = entries.filter((entry) => entry.id <= pack.last_id);
       yield* ready;
@@ -402,8 +503,8 @@ export class Checkpoints implements CheckpointStorage {
   }
 
   /** A long written value is stored separately, by content: a row holds 2 MB at most. So is one that looks like a reference. */
-  #shrink(text: string): unknown {
-    const isApart = text.length > 100_000 || text.startsWith('{"$b":');
+  #shrink(text: string, most = 100_000): unknown {
+    const isApart = text.length > most || text.startsWith('{"$b":');
     return isApart ? { $b: this.store.blob(text) } : (JSON.parse(text) as unknown);
   }
 
@@ -435,7 +536,7 @@ function packEntries(entries: CheckpointEntry[]): { ids: string[]; texts: string
 // How much room a thread's checkpoints take.
 
 export function storageFigures(checkpoints: Checkpoints, tables: Tables): StorageFigures {
-  const byChannel: Record<string, { count: number; bytes: number }> = {};
+  const byChannel: Record<string, { versions: number; bytes: number }> = {};
   const seen = new Set<string>();
   let count = 0;
   let bytes = 0;
@@ -443,11 +544,11 @@ export function storageFigures(checkpoints: Checkpoints, tables: Tables): Storag
     count += 1;
     bytes += JSON.stringify(entry).length;
     for (const [channel, ref] of Object.entries(entry.refs)) {
-      const figures = (byChannel[channel] ??= { count: 0, bytes: 0 });
+      const figures = (byChannel[channel] ??= { versions: 0, bytes: 0 });
       for (const [address, size] of parts(ref)) {
         if (seen.has(`${channel}|${address}`)) continue;
         seen.add(`${channel}|${address}`);
-        figures.count += 1;
+        figures.versions += 1;
         figures.bytes += size;
       }
     }
@@ -459,7 +560,7 @@ export function storageFigures(checkpoints: Checkpoints, tables: Tables): Storag
     total_bytes: bytes + channelBytes + writes.bytes,
     checkpoints: { count, bytes },
     channel_values: {
-      count: values.reduce((sum, one) => sum + one.count, 0),
+      count: values.reduce((sum, one) => sum + one.versions, 0),
       bytes: channelBytes,
       by_channel: byChannel,
     },

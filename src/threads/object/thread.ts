@@ -230,7 +230,7 @@ export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, Link
     // A thread that this run has made is found by searches once its caller has the answer.
     if (fresh) void this.#context.project(this.#runner);
     const seq = run.outcome.first_seq ?? this.#context.eventLog.seq;
-    const answer = { run: toWireRun(run, this.#context.threadId), seq };
+    const answer = { run: toWireRun(run, this.#context), seq };
     await this.#context.projected();
     return answer;
   }
@@ -258,7 +258,7 @@ export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, Link
 
   async getRun(runId: string): Promise<types.Run | undefined> {
     const run = this.#context.run(runId);
-    return run && (await this.#runner.placed([toWireRun(run, this.#context.threadId)]))[0];
+    return run && (await this.#runner.placed([toWireRun(run, this.#context)]))[0];
   }
 
   async listRuns(query: rpc.RunsQuery): Promise<types.Run[]> {
@@ -268,8 +268,8 @@ export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, Link
 
   async openRuns(most: number): Promise<types.OpenRun[]> {
     if (isUnreadable(this.#parts)) return [];
-    const { thread_id } = this.#existing();
-    return this.#runner.placed(listOpen(this.#runner.open, most, thread_id));
+    this.#existing();
+    return this.#runner.placed(listOpen(this.#context, this.#runner.open, most));
   }
 
   async cancel(runId: string, action: types.CancelAction, wait: boolean): Promise<types.RunStatus | undefined> {

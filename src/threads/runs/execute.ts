@@ -14,7 +14,7 @@ import type { RunError, RunStatus } from "../types.ts";
 import { budgetResponses, graphInterrupts } from "../interrupts/budget-resume.ts";
 import { isFork, interruptsAt } from "./insert.ts";
 import type { RunSpending } from "./spending.ts";
-import { buildConfig, loadGraph, runIds, mergeMetadata, type RunOfThread } from "../state/graph.ts";
+import { buildConfig, loadGraph, runIds, mergeMetadata, inheritedMetadata, type RunOfThread } from "../state/graph.ts";
 import { describeWriter, isContinuing, isMigrated, migrateOnce, describeMissing } from "../state/migrate.ts";
 import { responseAfterMigration } from "../interrupts/resume.ts";
 import { responsesById } from "../interrupts/waiting.ts";
@@ -85,7 +85,9 @@ async function start(execution: RunExecution, tracer: Tracer | undefined): Promi
   if (begun || isContinuing(request)) await refuseToDrop(graph, { ...place, checkpointId });
   const modes = request.stream_mode ?? [];
   const ids = { ...runIds(execution), ...(await describeWriter(graph, request.graph_id)) };
-  const saver = new Saver(checkpoints, thread.thread_id, { ...request.metadata, ...ids }, signal);
+  const { durability } = request;
+  const inherited = inheritedMetadata(execution);
+  const saver = new Saver(checkpoints, thread.thread_id, ids, { inherited, stop: signal, durability });
   const driving = drive(
     graph,
     begun ? null : input(execution),
@@ -99,7 +101,7 @@ async function start(execution: RunExecution, tracer: Tracer | undefined): Promi
       recursionLimit: config.recursion_limit ?? RECURSION_LIMIT,
       interruptBefore: request.interrupt_before,
       interruptAfter: request.interrupt_after,
-      durability: request.durability,
+      durability,
       around: guard?.task,
       signal: spending ? AbortSignal.any([signal, spending.ended.signal]) : signal,
       checkpointer: saver,

@@ -8,22 +8,24 @@ import { toRunRecord, type RunRecord, toWireRun, type RunOutcome } from "../run.
 import type { OpenRun, Run } from "../types.ts";
 
 /** Runs on the wire, newest first; 413 when they are too large for one answer. */
-export function listRuns({ tables, threadId }: ThreadContext, { limit, offset, status }: RunsQuery): Run[] {
+export function listRuns(context: ThreadContext, { limit, offset, status }: RunsQuery): Run[] {
+  const { tables, record } = context;
   const runs: Run[] = [];
+  const shared = JSON.stringify(record?.metadata ?? {}).length;
   let size = 0;
   for (const row of tables.runs.list(limit, offset, status)) {
-    size += row.request.length;
+    size += row.request.length + shared;
     if (size > RESPONSE_LIMIT)
       throw remoteProblem(413, "The inputs of these runs are too large for one answer. Request fewer runs with limit.");
-    runs.push(toWireRun(toRunRecord(row), threadId));
+    runs.push(toWireRun(toRunRecord(row), context));
   }
   return runs;
 }
 
 /** The first `most` open runs on the wire, without what they were given. */
-export function listOpen(open: readonly RunRecord[], most: number, threadId: string): OpenRun[] {
+export function listOpen(context: ThreadContext, open: readonly RunRecord[], most: number): OpenRun[] {
   return open.slice(0, most).map((run) => {
-    const { kwargs: _kwargs, ...shown } = toWireRun(run, threadId);
+    const { kwargs: _kwargs, ...shown } = toWireRun(run, context);
     return { ...shown, attempt: run.outcome.attempt };
   });
 }

@@ -44,7 +44,7 @@ export function viewTask(context: ThreadContext, taskId: string): TaskView | und
   const raised = interruptIds(runs.at(-1)?.outcome.interrupts);
   return {
     runs: runs.map((run) => ({
-      ...toWireRun(run, context.threadId),
+      ...toWireRun(run, context),
       configurable: run.request.configurable ?? {},
       first_seq: run.outcome.first_seq,
       last_seq: run.outcome.last_seq,

@@ -37,14 +37,15 @@ export function queueWebhook(context: ThreadContext, run: RunRecord, url: string
 
 /** What the webhook of a run that has ended sends. */
 export function webhookDelivery(
-  { workspaceId, threadId, values }: ThreadContext,
+  context: ThreadContext,
   run: RunRecord,
   { url, path, delivery }: QueuedWebhook,
   interrupts?: WebhookInterrupts,
 ): Delivery<InterruptsOfDelivery> {
+  const { workspaceId, values } = context;
   const { error, stopped, updated, values: refs } = run.outcome;
   const head = JSON.stringify({
-    ...toWireRun(run, threadId),
+    ...toWireRun(run, context),
     workspace_id: workspaceId,
     delivery_id: delivery,
     run_started_at: new Date(run.due).toISOString(),

@@ -1,11 +1,14 @@
-/** A run's graph, and the config that it is made and called with. */
+/** The graph of a run and of a checkpoint, and the config that it is made and called with. */
 import type { AuthAccess } from "../../deployment.ts";
-import { makeGraph } from "../../agents/graphs/graph.ts";
+import { isFactory, makeGraph } from "../../agents/graphs/graph.ts";
 import type { Json } from "../../lib/json.ts";
+import { remoteProblem } from "../../lib/problem.ts";
 import type { AnyGraph as Graph } from "../../runtime/introspect.ts";
+import { type SavedCheckpoint, Saver } from "../../runtime/saver.ts";
+import type { ThreadContext } from "../context.ts";
 import type { ThreadRecord } from "../record.ts";
 import type { RunRequest } from "../rpc.ts";
-import type { RunRecord } from "../run.ts";
+import { type RunRecord, toRunRecord } from "../run.ts";
 
 /** A run, and the thread that it belongs to. */
 export interface RunOfThread {
@@ -36,11 +39,18 @@ export const runIds = ({ thread, run: { id, request } }: RunOfThread) => ({
 });
 
 /** The assistant's metadata, under the thread's, under the run's own. */
-export function mergeMetadata({ run, thread }: RunOfThread): Json {
-  const { assistant, metadata } = run.request;
-  const own = { ...runIds({ run, thread }), run_attempt: run.outcome.attempt };
-  return { ...assistant.metadata, ...thread.metadata, ...metadata, ...own };
-}
+export const inheritedMetadata = ({ run: { request }, thread }: RunOfThread): Json => ({
+  ...request.assistant.metadata,
+  ...thread.metadata,
+  ...request.metadata,
+});
+
+/** The same with what names the run. */
+export const mergeMetadata = ({ run, thread }: RunOfThread): Json => ({
+  ...inheritedMetadata({ run, thread }),
+  ...runIds({ run, thread }),
+  run_attempt: run.outcome.attempt,
+});
 
 interface MergedConfig {
   tags?: string[];
@@ -59,4 +69,65 @@ function mergeConfig(request: RunRequest, thread: ThreadRecord): { config: Merge
   const context = { ...request.assistant.context, ...request.context };
   // Clients older than `context` send its values as configurable ones.
   return { config, context: Object.keys(context).length > 0 ? context : config.configurable };
+}
+
+// The graph that wrote a checkpoint: several graphs may run on one thread, one after the other.
+
+/** The runs that are searched for the last one of a graph: waiting runs come first. */
+const LOOKED_AT = 20;
+
+/** The id of the graph that wrote a checkpoint; of a checkpoint that names none, and where there is none, that of the thread. */
+export function graphIdAt({ record }: Pick<ThreadContext, "record">, saved?: SavedCheckpoint): string | undefined {
+  const { graph_id: thread } = record?.metadata ?? {};
+  const id = saved?.metadata.graph_id ?? thread;
+  return typeof id === "string" ? id : undefined;
+}
+
+/**
+ * The graph that wrote a checkpoint, the latest one when none is given; that of the thread, or `given`, while there is none. Undefined while
+ * the thread has no graph. 409 when it cannot be made here.
+ */
+export async function graphAt(
+  context: ThreadContext,
+  access: "threads.read" | "threads.update",
+  saved: SavedCheckpoint | undefined = context.checkpoints.get(""),
+  given?: string,
+): Promise<Graph | undefined> {
+  const { record, threadId, env } = context;
+  const id = graphIdAt(context, saved) ?? given;
+  if (id === undefined) return undefined;
+  try {
+    // A factory may make another graph of another config: the state is one of the run that wrote it.
+    const run = record && (await isFactory(id)) ? writerOf(context, id, saved) : undefined;
+    const config = run
+      ? buildConfig({ run, thread: record as ThreadRecord })
+      : { configurable: { thread_id: threadId } };
+    return await loadGraph(id, config, env, access);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw remoteProblem(409, `The graph "${id}" of this thread cannot be made: ${reason}`);
+  }
+}
+
+/** The run that wrote a checkpoint; of one without a run, the newest run of its graph that has begun. */
+function writerOf(context: ThreadContext, graphId: string, saved: SavedCheckpoint | undefined): RunRecord | undefined {
+  const run_id = saved?.metadata.run_id;
+  const run = typeof run_id === "string" ? context.run(run_id) : undefined;
+  if (run) return run;
+  for (const row of context.tables.runs.list(LOOKED_AT, 0)) {
+    const one = row.status === "pending" ? undefined : toRunRecord(row);
+    if (one?.request.graph_id === graphId) return one;
+  }
+  return undefined;
+}
+
+/** What reads the thread's checkpoints, or writes an update on top of `saved`. */
+export function saver(
+  { checkpoints, threadId, record }: ThreadContext,
+  writer: Json = {},
+  saved: SavedCheckpoint | undefined = checkpoints.get(""),
+): Saver {
+  const assistant_id = saved?.metadata.assistant_id ?? record?.metadata.assistant_id;
+  const names = { thread_id: threadId, assistant_id, ...writer };
+  return new Saver(checkpoints, threadId, names, { inherited: record?.metadata });
 }

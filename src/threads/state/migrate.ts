@@ -1,7 +1,7 @@
 /** Writes the checkpoint that a migration makes of the state that an earlier version of the graph left. */
 import { Send } from "@langchain/langgraph";
 import { maxChannelVersion, TASKS, uuid6 } from "@langchain/langgraph-checkpoint";
-import { DeltaSnapshot, type CheckpointEntry, replayedChannels } from "../checkpoints/checkpoint.ts";
+import { DeltaSnapshot, type CheckpointEntry, isStateKey } from "../checkpoints/checkpoint.ts";
 import * as v from "valibot";
 import { budgetInterrupt } from "../interrupts/budget.ts";
 import {
@@ -27,7 +27,8 @@ import type { WaitingThread, CheckpointAddress } from "../types.ts";
 import { isFactory } from "../../agents/graphs/graph.ts";
 import { remoteProblem } from "../../lib/problem.ts";
 import type { RunRequest } from "../rpc.ts";
-import { buildConfig, loadGraph } from "./graph.ts";
+import { buildConfig, graphAt, graphIdAt, loadGraph } from "./graph.ts";
+import { isReplayed, nodesIn } from "./replayed.ts";
 
 /** Holds the input of a graph until its first step. In a function, until it has ended. */
 const INPUT = "__start__";
@@ -69,9 +70,9 @@ async function readOldState(graph: Graph, saver: Saver, threadId: string, stored
   const { checkpoint, pendingWrites = [] } = stored;
   const known = await readSnapshot(graph, saver, { threadId });
   const values: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(checkpoint.channel_values)) if (isOwn(name)) values[name] = value;
+  for (const [name, value] of Object.entries(checkpoint.channel_values)) if (isStateKey(name)) values[name] = value;
   for (const [, channel, value] of pendingWrites)
-    if (isOwn(channel) && !(channel in graph.channels)) values[channel] = value;
+    if (isStateKey(channel) && !(channel in graph.channels)) values[channel] = value;
   if (WHOLE in graph.channels) values[WHOLE] = known.values;
   else Object.assign(values, isObject(known.values) ? known.values : {});
   const waiting = Object.keys(checkpoint.channel_values)
@@ -107,7 +108,7 @@ async function readOldState(graph: Graph, saver: Saver, threadId: string, stored
 /** Throws where the result names a node or a key that the graph does not have. */
 function checkNew(graph: Graph, { values = {}, next = [] }: NewState): void {
   const nodes = next.map(nameIn).filter((name) => !(name in graph.nodes));
-  const keys = Object.keys(values).filter((name) => !(name in graph.channels) || !isOwn(name));
+  const keys = Object.keys(values).filter((name) => !(name in graph.channels) || !isStateKey(name));
   const [wrong] = [...nodes.map((name) => `node "${name}"`), ...keys.map((name) => `key "${name}"`)];
   if (wrong) throw new Error(`The migration returns the ${wrong}, which the graph does not have.`);
 }
@@ -125,7 +126,7 @@ function checkpointFrom(
     const arrived = pendingWrites.flatMap(([, written, value]) => (written === name ? [value] : []));
     if (name.startsWith(JOIN) || isDeferred(channel)) channel_values[name] = reduceChannel(channel, before, arrived);
     else if (name.startsWith(TO_NODE) || (name === INPUT && !restarts)) continue;
-    else if (!isOwn(name)) channel_values[name] = before;
+    else if (!isStateKey(name)) channel_values[name] = before;
     else if (!(name in values)) continue;
     else if (channel.lc_graph_name === "DeltaChannel") channel_values[name] = new DeltaSnapshot(values[name]);
     else if (PLAIN.includes(channel.lc_graph_name ?? "")) channel_values[name] = values[name];
@@ -160,9 +161,6 @@ function reduceChannel(channel: Channel, before: unknown, arrived: unknown[]): u
   return restored.checkpoint();
 }
 
-/** Whether the channel is a key of the state, not one of LangGraph's own. */
-const isOwn = (name: string): boolean =>
-  name === WHOLE || !["__", TO_NODE, JOIN].some((start) => name.startsWith(start));
 const isDeferred = (channel?: Channel): boolean => channel?.lc_graph_name === DEFERRED;
 const nodeIn = (channel: string): string => channel.slice(TO_NODE.length);
 const nameIn = (node: NextNode): string => (typeof node === "string" ? node : node.node);
@@ -173,17 +171,30 @@ const nameIn = (node: NextNode): string => (typeof node === "string" ? node : no
 const RENAMED_BELOW = 3;
 
 /** Where the thread stands; undefined when it has no graph yet. */
-export async function waitingThread({ record, checkpoints }: ThreadContext): Promise<WaitingThread | undefined> {
-  const { graph_id } = record?.metadata ?? {};
-  return typeof graph_id === "string" ? { graph_id, places: await readWaitingStates(checkpoints) } : undefined;
+export async function waitingThread(context: ThreadContext): Promise<WaitingThread | undefined> {
+  const { checkpoints } = context;
+  const graph_id = graphIdAt(context, checkpoints.get(""));
+  if (graph_id === undefined) return undefined;
+  // A factory may take long, and the graph may be gone already.
+  const graph = (await isFactory(graph_id)) ? undefined : await graphAt(context, "threads.read").catch(() => undefined);
+  return { graph_id, places: await readWaitingStates(checkpoints, graph) };
 }
 
-/** The places from which a run continues: at `checkpointId`, else at the latest checkpoint with the nested graphs at work. */
-export async function readWaitingStates(checkpoints: Checkpoints, checkpointId?: string): Promise<WaitingState[]> {
+/**
+ * The places from which a run continues: at `checkpointId`, else at the latest checkpoint with the nested graphs at work. `graph`: what is
+ * deployed, if anything is.
+ */
+async function readWaitingStates(
+  checkpoints: Checkpoints,
+  graph: Graph | undefined,
+  checkpointId?: string,
+): Promise<WaitingState[]> {
   const entries = checkpointId === undefined ? checkpoints.live() : [checkpoints.get("", checkpointId)];
   const places = entries
     .filter((entry) => entry !== undefined)
-    .map(async (entry) => ((await hasEnded(entry, checkpoints)) ? [] : [await waitingStateAt(entry, checkpoints)]));
+    .map(async (entry) =>
+      (await hasEnded(entry, checkpoints)) ? [] : [await waitingStateAt(entry, checkpoints, graph)],
+    );
   return (await Promise.all(places)).flat();
 }
 
@@ -199,11 +210,14 @@ async function hasEnded({ ns }: CheckpointEntry, checkpoints: Checkpoints): Prom
   return false;
 }
 
-async function waitingStateAt(entry: CheckpointEntry, checkpoints: Checkpoints): Promise<WaitingState> {
+async function waitingStateAt(
+  entry: CheckpointEntry,
+  checkpoints: Checkpoints,
+  graph: Graph | undefined,
+): Promise<WaitingState> {
   const { ns, id, refs, checkpoint, metadata } = entry;
-  const replayed = replayedChannels(entry);
-  const held = Object.keys(checkpoint.channel_versions).filter(
-    (name) => replayed.includes(name) || (name in refs && !isEmpty(name, refs[name])),
+  const held = Object.keys(checkpoint.channel_versions).filter((name) =>
+    name in refs ? !isEmpty(name, refs[name]) : isReplayed(checkpoints, entry, name, graph),
   );
   // What ended tasks of the step wrote is applied when the step ends.
   const writes = await checkpoints.writes(ns, id);
@@ -212,7 +226,7 @@ async function waitingStateAt(entry: CheckpointEntry, checkpoints: Checkpoints):
   const waiting = refs[TASKS] && !isEmpty(TASKS, refs[TASKS]) ? (await checkpoints.values(entry))[TASKS] : [];
   const sent = [waiting, ...writes.flatMap(({ channel, value }) => (channel === TASKS ? [value] : []))].flat();
   return {
-    path: ns === "" ? [] : ns.split("|").map((part) => part.replace(/:.*/, "")),
+    path: nodesIn(ns),
     channels: checkpoint.v < RENAMED_BELOW ? [] : [...new Set(channels)],
     sends: sent.filter(isObject).map(({ node }) => String(node)),
     ...(typeof metadata.graph_fingerprint === "string" && { fingerprint: metadata.graph_fingerprint }),
@@ -262,16 +276,22 @@ interface StateLocation {
 /** What the graph lacks of what is held and waited for at a checkpoint that another version of it wrote. */
 async function incompatibilitiesAt(
   graph: Graph,
-  { checkpoints, checkpointId }: Omit<StateLocation, "graphId">,
+  { checkpoints, graphId, checkpointId }: StateLocation,
 ): Promise<Incompatibility[]> {
   const from = checkpoints.get("", checkpointId);
   if (!from || from.metadata.graph_fingerprint === fingerprint(graph)) return [];
-  const waiting = await readWaitingStates(checkpoints, checkpointId);
-  return waiting.flatMap((one) => findIncompatibilities(one, describeShape(graph)));
+  const waiting = await readWaitingStates(checkpoints, graph, checkpointId);
+  const breaks = waiting.flatMap((one) => findIncompatibilities(one, describeShape(graph)));
+  // Channels of another graph of the thread stay as they are.
+  return isOf(from.metadata, graphId) ? breaks : breaks.filter(({ kind }) => kind === "node");
 }
 
+/** Whether a version of this graph wrote the checkpoint. */
+const isOf = ({ graph_id }: Record<string, unknown>, graphId: string): boolean =>
+  graph_id === undefined || graph_id === graphId;
+
 /** The nodes of the root graph that wait at a checkpoint and that the graph no longer has. */
-export async function missingNodes(graph: Graph, place: Omit<StateLocation, "graphId">): Promise<string[]> {
+export async function missingNodes(graph: Graph, place: StateLocation): Promise<string[]> {
   const breaks = await incompatibilitiesAt(graph, place);
   return breaks.filter(({ kind, path }) => kind === "node" && path.length === 0).map(({ name }) => name);
 }
@@ -284,7 +304,7 @@ export async function describeMissing(graph: Graph, position: StateLocation): Pr
   const { checkpoints, graphId, checkpointId } = position;
   const breaks = await incompatibilitiesAt(graph, position);
   if (breaks.length === 0) return undefined;
-  const left = readNames(checkpoints.get("")?.metadata ?? {});
+  const left = readNames(checkpoints.get("")?.metadata ?? {}, graphId);
   if (checkpointId === undefined && (await findMigration(graphId, left))) return undefined;
   return `The deployed graph "${graphId}" cannot continue this thread: ${breaks.map(describeIncompatibility).join(", ")}.`;
 }
@@ -296,7 +316,7 @@ export async function describeMissing(graph: Graph, position: StateLocation): Pr
 export async function migrateOnce(graph: Graph, { checkpoints, threadId, graphId }: StateLocation): Promise<void> {
   const from = checkpoints.get("");
   if (!from || from.metadata.graph_fingerprint === fingerprint(graph)) return;
-  const migration = await findMigration(graphId, readNames(from.metadata));
+  const migration = await findMigration(graphId, readNames(from.metadata, graphId));
   if (!migration) return;
   // With its run's id, so that the attempt which began it still takes the state for its own.
   const { run_id, assistant_id } = from.metadata;
@@ -343,7 +363,10 @@ export async function describeWriter(graph: Graph, graphId: string) {
   };
 }
 
-function readNames({ graph_fingerprint, graph_version }: Record<string, unknown>) {
+/** What a version of the graph is called that wrote a checkpoint; nothing where another graph did. */
+function readNames(metadata: Record<string, unknown>, graphId: string) {
+  const { graph_fingerprint, graph_version } = metadata;
+  if (!isOf(metadata, graphId)) return {};
   return {
     ...(typeof graph_fingerprint === "string" && { fingerprint: graph_fingerprint }),
     ...(typeof graph_version === "string" && { version: graph_version }),

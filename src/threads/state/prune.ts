@@ -1,13 +1,12 @@
 /** Deletions of checkpoints. What later checkpoints are replayed from is stored in them first, through the graph. */
 import { undoResponses } from "../interrupts/responses.ts";
 import { logError } from "../../lib/log.ts";
-import { readSnapshot } from "../../runtime/state.ts";
-import { type CheckpointEntry, replayedChannels } from "../checkpoints/checkpoint.ts";
 import type { ThreadContext } from "../context.ts";
-import type { Json } from "../../lib/json.ts";
 import { Emitter } from "../log/emit.ts";
 import type { Interrupts } from "../types.ts";
-import { graphOfThread, refresh, saver } from "./state.ts";
+import { graphAt } from "./graph.ts";
+import { readReplayed } from "./replayed.ts";
+import { refresh } from "./state.ts";
 
 /** Of the runner: what excludes runs from a change of the state. */
 interface Exclusive {
@@ -18,7 +17,7 @@ interface Exclusive {
 /** Deletes all checkpoints but those from which the thread continues. Called while no run is in flight. */
 export async function keepLatest(context: ThreadContext): Promise<void> {
   const { checkpoints, eventLog } = context;
-  const snapshots = await readReplayed(context, checkpoints.live());
+  const { values, needed } = await readReplayed(context, checkpoints.live());
   const { record } = context;
   if (!record) return;
   const { prune: _prune, ttl, ...rest } = record;
@@ -27,9 +26,9 @@ export async function keepLatest(context: ThreadContext): Promise<void> {
     ...(ttl && { ttl: { ...ttl, ...(ttl.strategy === "keep_latest" && { kept: true as const }) } }),
   };
   eventLog.flush();
-  const replaced = checkpoints.withValues(snapshots);
+  const replaced = checkpoints.withValues(values);
   eventLog.due(() => {
-    checkpoints.keepLatest(replaced);
+    checkpoints.keepLatest(replaced, needed);
     context.writeRecord(kept);
   });
   eventLog.flush();
@@ -48,14 +47,14 @@ export async function keepLatestOnce(context: ThreadContext, runner: Exclusive):
 /** Deletes a run that has ended, its checkpoints and its writes. The thread then shows its latest checkpoint. */
 export async function removeRun(context: ThreadContext, runId: string, busy: () => boolean): Promise<void> {
   const { checkpoints, eventLog, tables } = context;
-  const snapshots = await readReplayed(context, checkpoints.after(runId));
+  const { values, needed } = await readReplayed(context, checkpoints.after(runId));
   eventLog.flush();
-  const replaced = checkpoints.withValues(snapshots);
+  const replaced = checkpoints.withValues(values);
   const before = asTexts(checkpoints.interrupts());
   let undone: string[] = [];
   eventLog.due(() => {
     tables.deleteRun(runId);
-    checkpoints.removeRun(runId, replaced);
+    checkpoints.removeRun(runId, replaced, needed);
     const again = [...asTexts(checkpoints.interrupts())].filter(([id, text]) => before.get(id) !== text);
     undone = undoResponses(
       context,
@@ -68,7 +67,7 @@ export async function removeRun(context: ThreadContext, runId: string, busy: () 
   askAgain(context, runId, undone);
   // The end of a run in flight writes the record.
   if (busy()) return;
-  const graph = await graphOfThread(context, "threads.read").catch((error: unknown) => {
+  const graph = await graphAt(context, "threads.read").catch((error: unknown) => {
     logError(error, { thread: context.threadId, while: "reading the state after a run was deleted" });
     return undefined;
   });
@@ -85,24 +84,4 @@ function askAgain({ checkpoints, eventLog, values }: ThreadContext, runId: strin
   for (const { id = "", value } of Object.values(checkpoints.interrupts()).flat())
     if (ids.includes(id)) emitter.emit("input.requested", [], JSON.stringify({ interrupt_id: id, payload: value }));
   eventLog.flush();
-}
-
-/** The values of channels that LangGraph replays from earlier checkpoints, by checkpoint and channel. */
-async function readReplayed(context: ThreadContext, entries: CheckpointEntry[]): Promise<Map<CheckpointEntry, Json>> {
-  const snapshots = new Map<CheckpointEntry, Json>();
-  const replayed = entries.filter((entry) => replayedChannels(entry).length > 0);
-  if (replayed.length === 0) return snapshots;
-  try {
-    const graph = await graphOfThread(context, "threads.read");
-    for (const entry of graph ? replayed : []) {
-      const at = { threadId: context.threadId, checkpointId: entry.id, checkpointNs: entry.ns };
-      const { values } = await readSnapshot(graph as NonNullable<typeof graph>, saver(context), at);
-      const channels = replayedChannels(entry).map((channel) => [channel, (values as Json)[channel]]);
-      snapshots.set(entry, Object.fromEntries(channels) as Json);
-    }
-  } catch (error) {
-    // Without the graph the earlier checkpoints stay.
-    logError(error, { thread: context.threadId, while: "reading the values of channels that are replayed" });
-  }
-  return snapshots;
 }

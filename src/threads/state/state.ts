@@ -2,22 +2,16 @@
 import { logError } from "../../lib/log.ts";
 import { remoteProblem } from "../../lib/problem.ts";
 import type { AnyGraph as Graph } from "../../runtime/introspect.ts";
-import { Saver } from "../../runtime/saver.ts";
-import { readHistory, readSnapshot, readState, writeState } from "../../runtime/state.ts";
-import { isFactory } from "../../agents/graphs/graph.ts";
-import { buildConfig, loadGraph } from "./graph.ts";
+import { readPastState, readSnapshot, readState, writeState } from "../../runtime/state.ts";
+import { graphAt, graphIdAt, saver } from "./graph.ts";
 import { describeWriter, missingNodes, migrateOnce, namesLatest } from "./migrate.ts";
 import type { ThreadContext } from "../context.ts";
 import { restartTtl, type ThreadRecord } from "../record.ts";
-import { toRunRecord, type RunRecord } from "../run.ts";
 import type { Json } from "../../lib/json.ts";
 import type { ValueRefs } from "../log/values.ts";
 import type { HistoryQuery, StateQuery, StateUpdate } from "../rpc.ts";
 import type { CheckpointAddress, Interrupts, ThreadState } from "../types.ts";
 import { listInterrupts, uniqueById } from "../interrupts/waiting.ts";
-
-/** The runs that are searched for the last one that has begun: waiting runs come first. */
-const LOOKED_AT = 20;
 
 const EMPTY: ThreadState = {
   values: {},
@@ -32,17 +26,17 @@ const EMPTY: ThreadState = {
 
 /** The state at a checkpoint; an empty one while the thread has no graph. */
 export async function loadState(context: ThreadContext, { checkpoint, subgraphs }: StateQuery): Promise<ThreadState> {
-  const graph = await graphOfThread(context, "threads.read");
-  if (!graph) return EMPTY;
   const checkpointId = readCheckpointId(checkpoint);
   const ns = checkpoint?.checkpoint_ns ?? "";
-  if (checkpointId !== undefined && !context.checkpoints.get(ns, checkpointId)) {
-    throw remoteProblem(404, "Checkpoint not found on this thread.");
-  }
+  const saved = context.checkpoints.get(ns, checkpointId);
+  const graph = await graphAt(context, "threads.read", saved);
+  if (!graph) return EMPTY;
+  if (checkpointId !== undefined && !saved) throw remoteProblem(404, "Checkpoint not found on this thread.");
   const options = { threadId: context.threadId, checkpointId, checkpointNs: ns, subgraphs };
   const state = JSON.parse(await readState(graph, saver(context), options)) as ThreadState;
   if (ns !== "") return state;
-  const place = { checkpoints: context.checkpoints, threadId: context.threadId, checkpointId };
+  const graphId = graphIdAt(context, saved) ?? "";
+  const place = { checkpoints: context.checkpoints, threadId: context.threadId, graphId, checkpointId };
   return withQuestions(context, withGone(context, state, await missingNodes(graph, place)));
 }
 
@@ -102,26 +96,30 @@ export async function streamHistory(
   context: ThreadContext,
   query: HistoryQuery,
 ): Promise<AsyncGenerator<string, void, void>> {
+  const { checkpoint_ns: ns = "", checkpoint_id } = query.checkpoint ?? {};
+  const saved = context.checkpoints.get(ns, checkpoint_id ?? undefined);
   // An error of the graph is an answer, so it comes before the stream.
-  return readStates(context, await graphOfThread(context, "threads.read"), query);
+  return readStates(context, await graphAt(context, "threads.read", saved), query);
 }
 
+/** `newest`: the graph of the newest state. It also shows those of graphs that are no longer deployed. */
 async function* readStates(
   context: ThreadContext,
-  graph: Graph | undefined,
-  query: HistoryQuery,
+  newest: Graph | undefined,
+  { limit, before, metadata = {}, checkpoint }: HistoryQuery,
 ): AsyncGenerator<string, void, void> {
-  if (!graph) return;
-  const { limit, before, metadata, checkpoint } = query;
-  const options = {
-    threadId: context.threadId,
-    checkpointId: readCheckpointId(checkpoint),
-    checkpointNs: checkpoint?.checkpoint_ns,
-    limit,
-    before,
-    filter: metadata,
-  };
-  for await (const text of readHistory(graph, saver(context), options)) {
+  if (!newest) return;
+  const { checkpoints } = context;
+  const reader = saver(context);
+  const wanted = Object.entries(metadata).map(([key, value]) => [key, JSON.stringify(value)] as const);
+  let left = limit;
+  for (const saved of checkpoints.list(checkpoint?.checkpoint_ns ?? "", { id: readCheckpointId(checkpoint), before })) {
+    if (left <= 0) return;
+    const held: Json = wanted.length > 0 ? checkpoints.metadata(saved) : {};
+    if (!wanted.every(([key, value]) => JSON.stringify(held[key]) === value)) continue;
+    left -= 1;
+    const graph = await graphAt(context, "threads.read", saved).catch(() => newest);
+    const text = await readPastState(graph ?? newest, reader, saved);
     const asks = !checkpoint?.checkpoint_ns && !text.endsWith('"interrupts":[]}');
     yield asks ? JSON.stringify(withQuestions(context, JSON.parse(text) as ThreadState)) : text;
   }
@@ -134,16 +132,17 @@ export async function applyUpdates(
   checkpoint: CheckpointAddress | undefined,
   graphId?: string,
 ): Promise<{ checkpoint: Json }> {
-  const graph = await graphOfThread(context, "threads.update", graphId);
-  if (!graph) throw remoteProblem(400, "This thread has no graph yet. Run one on it first, or set metadata.graph_id.");
-  const { checkpoints, threadId, record } = context;
+  const { checkpoints, threadId } = context;
   const checkpointId = namesLatest(checkpoints, checkpoint) ? undefined : readCheckpointId(checkpoint);
+  const saved = checkpoints.get(checkpoint?.checkpoint_ns ?? "", checkpointId);
+  const graph = await graphAt(context, "threads.update", saved, graphId);
+  if (!graph) throw remoteProblem(400, "This thread has no graph yet. Run one on it first, or set metadata.graph_id.");
   const options = { threadId, checkpointId, checkpointNs: checkpoint?.checkpoint_ns };
   let written: Json;
   try {
-    const id = (record?.metadata.graph_id ?? graphId) as string;
+    const id = (graphIdAt(context, saved) ?? graphId) as string;
     if (options.checkpointId === undefined) await migrateOnce(graph, { checkpoints, threadId, graphId: id });
-    const own = saver(context, await describeWriter(graph, id));
+    const own = saver(context, await describeWriter(graph, id), saved);
     written = await writeState(graph, own, options, steps);
     own.check();
   } catch (error) {
@@ -170,7 +169,7 @@ const encodeValues = ({ values: store }: ThreadContext, values: unknown): ValueR
  */
 export async function readWritten(context: ThreadContext): Promise<ValueRefs | undefined> {
   try {
-    const graph = await graphOfThread(context, "threads.read");
+    const graph = await graphAt(context, "threads.read");
     if (!graph) return undefined;
     const { values, tasks } = await readSnapshot(graph, saver(context), { threadId: context.threadId });
     return tasks.some(({ result }) => result != null) ? encodeValues(context, values) : undefined;
@@ -201,40 +200,6 @@ export async function refresh(context: ThreadContext, graph: Graph): Promise<voi
   context.eventLog.due(() => context.writeRecord(refreshed));
   context.eventLog.flush();
   context.keepRecord(refreshed);
-}
-
-export function saver(context: ThreadContext, writer: Json = {}): Saver {
-  const { graph_id, assistant_id } = context.record?.metadata ?? {};
-  const { threadId } = context;
-  return new Saver(context.checkpoints, threadId, { thread_id: threadId, graph_id, assistant_id, ...writer });
-}
-
-/** The graph that made the thread's state; undefined while there is none. 409 when it cannot be made here. */
-export async function graphOfThread(
-  context: ThreadContext,
-  access: "threads.read" | "threads.update",
-  graphId?: string,
-): Promise<Graph | undefined> {
-  const { record, threadId, env } = context;
-  const id = record?.metadata.graph_id ?? graphId;
-  if (typeof id !== "string") return undefined;
-  try {
-    // A factory may make another graph of another config: the state is one of the graph that ran last.
-    const run = record && (await isFactory(id)) ? lastRun(context) : undefined;
-    const config = run
-      ? buildConfig({ run, thread: record as ThreadRecord })
-      : { configurable: { thread_id: threadId } };
-    return await loadGraph(id, config, env, access);
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw remoteProblem(409, `The graph "${id}" of this thread cannot be made: ${reason}`);
-  }
-}
-
-/** The newest run that has begun. */
-function lastRun({ tables }: ThreadContext): RunRecord | undefined {
-  for (const row of tables.runs.list(LOOKED_AT, 0)) if (row.status !== "pending") return toRunRecord(row);
-  return undefined;
 }
 
 function readCheckpointId(checkpoint: CheckpointAddress | undefined): string | undefined {

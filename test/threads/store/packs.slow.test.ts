@@ -36,7 +36,10 @@ const event = (eventLog: EventLog) =>
 function put({ checkpoints }: Woken, ns: string, n: number, parentId: string | undefined, run = "run a"): void {
   const metadata = { source: "loop" as const, step: n, parents: {}, run_id: run };
   const checkpoint = { v: 4, id: toId(n), ts: "", channel_versions: {}, versions_seen: {} };
-  checkpoints.put({ ns, id: toId(n), parentId, checkpoint, metadata }, { count: n }, ["count"]);
+  checkpoints.put(
+    { ns, id: toId(n), parentId, checkpoint, metadata },
+    { values: { count: n }, changed: ["count"], inherited: {} },
+  );
 }
 
 function write({ checkpoints }: Woken, ns: string, id: string, taskId: string, run: string, channel = "count"): void {
