@@ -8,7 +8,7 @@ import { dispatchRpc, type RpcTarget } from "../../lib/rpc.ts";
 import { type SlotLease, SlotBook, COUNTED_MS, type QueuePosition, type PoolUse } from "./book.ts";
 import { deployedRules, type FlowRule, MAX_RULES, ownInForce } from "./rule.ts";
 import { logError } from "../../lib/log.ts";
-import { applies, limitsIn, readClaim } from "./run-flow.ts";
+import { applies, type FlowClaim, limitsIn, readClaim, type RunFlow } from "./run-flow.ts";
 import type { AcquireResult, FlowRpc, GrantSlots, NewSlotLease, WaitingLease } from "./rpc.ts";
 
 // The tables of a workspace's limiter, in its Durable Object's SQLite, and every statement on them.
@@ -31,10 +31,15 @@ interface LeaseRow extends Record<string, SqlStorageValue> {
   stopped: number | null;
 }
 
-/** What a claim's row has as JSON. */
-type Body = Omit<NewSlotLease, "runId">;
-/** A claim as it is stored: what it needs follows from the rules. */
-type StoredLease = NewSlotLease & Pick<SlotLease, "granted" | "ended" | "tokens" | "stopped">;
+/** A claim of this version. */
+type ClaimedLease = SlotLease & { claim: FlowClaim };
+
+/**
+ * What a claim's row has as JSON. What it needed when it was made is for the previous version: here it follows from the rules. Only the
+ * slots of rules of langgraph.json, which have their limits, stay as they were, and `deployed`.
+ */
+type Body = Pick<SlotLease, "threadId" | "created" | "due" | "priority" | "needs" | "turn"> &
+  Pick<FlowClaim, "facts"> & { deployed?: Pick<RunFlow, "priority" | "turn"> };
 
 export class FlowTables {
   readonly #sql: SqlStorage;
@@ -60,23 +65,33 @@ export class FlowTables {
     this.#tables.write(work);
   }
 
-  leases(): StoredLease[] {
+  /** Without what they need by the workspace's rules. */
+  leases(): (NewSlotLease & Pick<SlotLease, "granted" | "ended" | "tokens" | "stopped">)[] {
     if (!this.#isReadable) return [];
     const rows = this.#sql.exec<LeaseRow>("SELECT * FROM leases ORDER BY granted").toArray();
-    return rows.map(({ run_id, body, granted, ended, tokens, stopped }) => ({
-      runId: run_id,
-      ...(JSON.parse(body) as Body),
-      granted: granted ?? undefined,
-      ended: ended ?? undefined,
-      tokens: tokens ?? undefined,
-      stopped: stopped !== null,
-    }));
+    return rows.map(({ run_id, body, granted, ended, tokens, stopped }) => {
+      const { threadId, created, due, needs, facts, deployed, ...decided } = JSON.parse(body) as Body;
+      const { priority, turn } = deployed ?? decided;
+      return {
+        runId: run_id,
+        threadId,
+        created,
+        due,
+        claim: { flow: { priority, needs: needs.filter(({ limits }) => limits !== undefined), turn }, facts },
+        granted: granted ?? undefined,
+        ended: ended ?? undefined,
+        tokens: tokens ?? undefined,
+        stopped: stopped !== null,
+      };
+    });
   }
 
-  insertLease({ runId, threadId, created, due, claim, granted, stopped }: StoredLease): void {
-    const body = JSON.stringify({ threadId, created, due, claim } satisfies Body);
+  insertLease({ runId, claim: { flow, facts }, granted, stopped, ...lease }: ClaimedLease): void {
+    const { threadId, created, due, priority, needs, turn } = lease;
+    const deployed = { priority: flow.priority, turn: flow.turn };
+    const body: Body = { threadId, created, due, priority, needs, turn, facts, deployed };
     const sql = "INSERT INTO leases VALUES (?, ?, ?, NULL, NULL, ?)";
-    this.#sql.exec(sql, runId, body, granted ?? null, stopped ? 1 : null);
+    this.#sql.exec(sql, runId, JSON.stringify(body), granted ?? null, stopped ? 1 : null);
   }
 
   setLease({ runId, granted, ended, tokens, stopped }: SlotLease): void {
@@ -191,7 +206,7 @@ export class LimiterObject extends DurableObject<Env> implements FlowRpc, RpcTar
     // The run of before was deleted with its thread, and has ended.
     if (known) await this.release(known.runId, known.created);
     if (this.#book.waiting >= MAX_WAITING) return "full";
-    const lease: SlotLease = { ...given, ...readClaim(given.claim, this.#ownRules) };
+    const lease: ClaimedLease = { ...given, ...readClaim(given.claim, this.#ownRules) };
     // The rules that limited the run are gone.
     if (lease.needs.length === 0) return "granted";
     let stopped: SlotLease[] = [];
@@ -267,13 +282,13 @@ export class LimiterObject extends DurableObject<Env> implements FlowRpc, RpcTar
    * Carries out a change and grants what it frees, in one transaction. `work` gives the claim near which slots became free;
    * undefined: anywhere. `asker`: a new claim, which is stored. Its thread gets the grant as its answer.
    */
-  #change(work: () => SlotLease | undefined, asker?: SlotLease): void {
+  #change(work: () => SlotLease | undefined, asker?: ClaimedLease): void {
     let granted: SlotLease[] = [];
     try {
       this.#tables.write(() => {
         const near = work();
         granted = this.#book.grant(Date.now(), near);
-        if (asker) this.#tables.insertLease(asker as StoredLease);
+        if (asker) this.#tables.insertLease(asker);
         for (const lease of granted) if (lease !== asker) this.#tables.setLease(lease);
       });
     } catch (error) {

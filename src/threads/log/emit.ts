@@ -89,7 +89,7 @@ export class Emitter implements DriveSink {
   deltas = 0;
   /** The ids of the questions that the graph has asked in this run. */
   readonly requested = new Set<string>();
-  /** The state of each graph after its last step, by namespace. */
+  /** The state of each graph in progress after its last step, by namespace. */
   #states = new Map<string, ValueRefs>();
   #opened = new Set<string>();
   #closed = false;
@@ -239,6 +239,7 @@ export class Emitter implements DriveSink {
     const interrupts = task.interrupts as Interrupt[];
     if (ns.length === 0 && interrupts.length > 0) this.interrupts[String(task.id)] = interrupts;
     const child = [...ns, `${String(task.name)}:${String(task.id)}`];
+    this.#states.delete(child.join("|"));
     if (!this.#opened.has(child.join("|"))) return;
     const event = task.error ? "failed" : interrupts.length > 0 ? "interrupted" : "completed";
     this.lifecycle(child, { event, graph_name: String(task.name) });

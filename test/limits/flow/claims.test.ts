@@ -46,11 +46,12 @@ it("a claim that is granted at once is written once", async () => {
 
 it("a claim that is stopped by one that is open is stored as stopped", async () => {
   const runId = crypto.randomUUID();
-  const claim = { ...newClaim(runId, 1), stopped: true };
+  const claimed = newClaim(runId, 1);
+  const claim = { ...claimed, priority: 5, needs: [], stopped: true };
   await runInDurableObject(env.LIMITER.getByName(caller.workspaceId), (_, { storage }) => {
     const tables = new FlowTables(storage);
     tables.write(() => tables.insertLease(claim));
-    expect(tables.leases()).toMatchObject([claim]);
+    expect(tables.leases()).toMatchObject([{ ...claimed, stopped: true }]);
   });
 });
 
