@@ -6,6 +6,7 @@ import { type CheckpointEntry, replayedChannels } from "../checkpoints/checkpoin
 import type { ThreadContext } from "../context.ts";
 import type { Json } from "../../lib/json.ts";
 import { Emitter } from "../log/emit.ts";
+import type { Removal } from "../record.ts";
 import type { Interrupts } from "../types.ts";
 import { graphOfThread, refresh, saver } from "./state.ts";
 
@@ -18,7 +19,7 @@ interface Exclusive {
 /** Deletes all checkpoints but those from which the thread continues. Called while no run is in flight. */
 export async function keepLatest(context: ThreadContext): Promise<void> {
   const { checkpoints, eventLog } = context;
-  const snapshots = await readReplayed(context, checkpoints.live());
+  const snapshots = (await readReplayed(context, checkpoints.live())) ?? new Map<CheckpointEntry, Json>();
   const { record } = context;
   if (!record) return;
   const { prune: _prune, ttl, ...rest } = record;
@@ -45,16 +46,19 @@ export async function keepLatestOnce(context: ThreadContext, runner: Exclusive):
   return true;
 }
 
-/** Deletes a run that has ended, its checkpoints and its writes. The thread then shows its latest checkpoint. */
-export async function removeRun(context: ThreadContext, runId: string, busy: () => boolean): Promise<void> {
-  const { checkpoints, eventLog, tables } = context;
+/**
+ * Removes the checkpoints and the writes of a deleted run. The thread then shows its latest checkpoint. Called while no run executes or
+ * begins. False when what later checkpoints are replayed from cannot be read: then nothing is removed.
+ */
+export async function removeRun(context: ThreadContext, { run_id: runId, during }: Removal): Promise<boolean> {
+  const { checkpoints, eventLog } = context;
   const snapshots = await readReplayed(context, checkpoints.after(runId));
+  if (!snapshots) return false;
   eventLog.flush();
   const replaced = checkpoints.withValues(snapshots);
   const before = asTexts(checkpoints.interrupts());
   let undone: string[] = [];
   eventLog.due(() => {
-    tables.deleteRun(runId);
     checkpoints.removeRun(runId, replaced);
     const again = [...asTexts(checkpoints.interrupts())].filter(([id, text]) => before.get(id) !== text);
     undone = undoResponses(
@@ -64,15 +68,14 @@ export async function removeRun(context: ThreadContext, runId: string, busy: () 
     );
   });
   eventLog.flush();
-  if (context.gone) return;
+  if (context.gone) return true;
   askAgain(context, runId, undone);
-  // The end of a run in flight writes the record.
-  if (busy()) return;
   const graph = await graphOfThread(context, "threads.read").catch((error: unknown) => {
     logError(error, { thread: context.threadId, while: "reading the state after a run was deleted" });
     return undefined;
   });
-  if (graph && !busy()) await refresh(context, graph);
+  if (graph) await refresh(context, graph, during);
+  return true;
 }
 
 /** The values of questions as JSON, by their ids. */
@@ -87,22 +90,29 @@ function askAgain({ checkpoints, eventLog, values }: ThreadContext, runId: strin
   eventLog.flush();
 }
 
-/** The values of channels that LangGraph replays from earlier checkpoints, by checkpoint and channel. */
-async function readReplayed(context: ThreadContext, entries: CheckpointEntry[]): Promise<Map<CheckpointEntry, Json>> {
+/**
+ * The values of channels that LangGraph replays from earlier checkpoints, by checkpoint and channel. Undefined when the graph cannot
+ * read them: then the earlier checkpoints must stay.
+ */
+async function readReplayed(
+  context: ThreadContext,
+  entries: CheckpointEntry[],
+): Promise<Map<CheckpointEntry, Json> | undefined> {
   const snapshots = new Map<CheckpointEntry, Json>();
   const replayed = entries.filter((entry) => replayedChannels(entry).length > 0);
   if (replayed.length === 0) return snapshots;
   try {
     const graph = await graphOfThread(context, "threads.read");
-    for (const entry of graph ? replayed : []) {
+    if (!graph) return undefined;
+    for (const entry of replayed) {
       const at = { threadId: context.threadId, checkpointId: entry.id, checkpointNs: entry.ns };
-      const { values } = await readSnapshot(graph as NonNullable<typeof graph>, saver(context), at);
+      const { values } = await readSnapshot(graph, saver(context), at);
       const channels = replayedChannels(entry).map((channel) => [channel, (values as Json)[channel]]);
       snapshots.set(entry, Object.fromEntries(channels) as Json);
     }
   } catch (error) {
-    // Without the graph the earlier checkpoints stay.
     logError(error, { thread: context.threadId, while: "reading the values of channels that are replayed" });
+    return undefined;
   }
   return snapshots;
 }
