@@ -148,6 +148,9 @@ export function idempotentId(c: Context<App>, part = ""): string {
   return deriveUuid(texts.join("\n"));
 }
 
+/** The same where a repetition must be known as one; undefined without an Idempotency-Key. */
+export const repeatableId = (c: Context<App>): string | undefined => c.get("idempotency") && idempotentId(c);
+
 /**
  * The id for a row that this request inserts, or the row that an earlier try of the request inserted: the database may
  * carry out a write and lose its answer.

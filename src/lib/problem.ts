@@ -35,7 +35,8 @@ export class Problem extends Error {
   constructor(
     readonly status: ContentfulStatusCode,
     readonly detail: string,
-    readonly more: { errors?: BodyFault[]; headers?: Record<string, string> } = {},
+    /** `code`: what programs match, where a status has several causes. */
+    readonly more: { errors?: BodyFault[]; headers?: Record<string, string>; code?: string } = {},
   ) {
     super(detail);
     this.name = "Problem";
@@ -43,13 +44,13 @@ export class Problem extends Error {
 }
 
 /**
- * `application/problem+json` with `type`, `title`, `status`, `detail`, `message` and, for a failed schema, `errors`. `message`
- * is what the LangGraph SDKs say of the Agent Server's errors: they show the body, and Python's its `message`.
+ * `application/problem+json` with `type`, `title`, `status`, `detail`, `message`, for some errors `code` and, for a failed schema,
+ * `errors`. `message` is what the LangGraph SDKs say of the Agent Server's errors: they show the body, and Python's its `message`.
  */
 export function problemResponse({ status, detail, more }: Problem): Response {
   const title = TITLES[status] ?? "Error";
   const message = `HTTP ${status}: ${detail}`;
-  const body = { type: "about:blank", title, status, detail, message, errors: more.errors };
+  const body = { type: "about:blank", title, status, detail, code: more.code, message, errors: more.errors };
   return new Response(JSON.stringify(body), {
     status,
     headers: { ...more.headers, "content-type": "application/problem+json" },
@@ -58,23 +59,23 @@ export function problemResponse({ status, detail, more }: Problem): Response {
 
 /**
  * Converts any thrown value to a `Problem`. A Problem that crossed a Durable Object's RPC boundary keeps only
- * its name and message there, so it travels as `Problem:<status>:<detail>` (see `remoteProblem`).
+ * its name and message there, so it travels as `Problem:<status>[.<code>]:<detail>` (see `remoteProblem`).
  */
 export function toProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof HTTPException) return new Problem(error.status, error.message);
-  const remote = error instanceof Error ? /^Problem:(\d{3}):([\s\S]*)$/.exec(error.message) : null;
+  const remote = error instanceof Error ? /^Problem:(\d{3})(?:\.(\w+))?:([\s\S]*)$/.exec(error.message) : null;
   if (isTooLarge(error)) return new Problem(413, TOO_LARGE);
   if (isRefusedByD1(error)) return new Problem(413, TOO_BIG_FOR_D1);
-  if (remote) return remoteResponse(Number(remote[1]) as ContentfulStatusCode, remote[2] ?? "");
+  if (remote) return remoteResponse(Number(remote[1]) as ContentfulStatusCode, remote[3] ?? "", remote[2]);
   const outage = findOutage(error);
   if (outage) return unavailable(outage);
   logError(error);
   return new Problem(500, "The server failed to handle this request. It has been logged.");
 }
 
-function remoteResponse(status: ContentfulStatusCode, detail: string): Problem {
-  return new Problem(status, detail, status === 503 ? { headers: { "retry-after": "1" } } : {});
+function remoteResponse(status: ContentfulStatusCode, detail: string, code: string | undefined): Problem {
+  return new Problem(status, detail, { code, ...(status === 503 && { headers: { "retry-after": "1" } }) });
 }
 
 /** 503 with `Retry-After` in seconds. The SDKs of LangGraph and LangSmith repeat such a request. */
@@ -109,6 +110,6 @@ function isTooLarge(error: unknown): boolean {
 }
 
 /** The error to throw inside a Durable Object method, so that `toProblem` finds its status on the other side. */
-export function remoteProblem(status: ContentfulStatusCode, detail: string): Error {
-  return new Error(`Problem:${status}:${detail}`);
+export function remoteProblem(status: ContentfulStatusCode, detail: string, code?: string): Error {
+  return new Error(`Problem:${status}${code === undefined ? "" : `.${code}`}:${detail}`);
 }

@@ -35,6 +35,9 @@ export function deriveUuid(text: string): string {
   return uuidFromHash(createHash("sha256").update(text).digest(), 8);
 }
 
+/** Whether the id may be one that `deriveUuid` has made. */
+export const isDerivedUuid = (id: string): boolean => /^.{14}8/.test(id);
+
 /** The version 5 UUID of a name in a namespace, which is itself a UUID. */
 export function uuidv5(namespace: string, name: string): string {
   const hash = createHash("sha1").update(Buffer.from(namespace.replaceAll("-", ""), "hex"));

@@ -180,6 +180,7 @@ const documentation = {
           title: TextSchema,
           status: { type: "integer" },
           detail: TextSchema,
+          code: TextSchema,
           message: TextSchema,
           errors: { type: "array", items: { type: "object", properties: { path: TextSchema, message: TextSchema } } },
         },

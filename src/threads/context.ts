@@ -1,5 +1,8 @@
 /** What one thread is made of, put together once when its object wakes. */
 import { remoteProblem } from "../lib/problem.ts";
+import { KEPT_MS, keepDeletedIds, readDeletedIds } from "../access/idempotency/store.ts";
+import { database } from "../db/client.ts";
+import { isDerivedUuid } from "../lib/uuid.ts";
 import type { BaseStore } from "@langchain/langgraph-checkpoint";
 import { logError } from "../lib/log.ts";
 import { Checkpoints } from "./checkpoints/checkpoints.ts";
@@ -33,6 +36,7 @@ export class ThreadContext {
   gone = false;
   /** When the alarm will come, as far as this instance has set it. */
   alarmAt: number | undefined;
+  #deletedIds: Promise<Set<string>> | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #revision = 0;
   #projecting: Promise<void> = Promise.resolve();
@@ -64,6 +68,30 @@ export class ThreadContext {
   run(runId: string): RunRecord | undefined {
     const row = this.tables.runs.get(runId);
     return row && toRunRecord(row);
+  }
+
+  /** Keeps the ids that requests may derive again after the thread is deleted. */
+  async keepIds(): Promise<void> {
+    const { env, workspaceId, threadId, tables, record } = this;
+    const since = Date.now() - KEPT_MS;
+    const made = record && record.created > since ? [threadId, record.made_by?.id ?? threadId] : [];
+    const known = [...made, ...tables.runs.idsSince(since), ...tables.tombstones.ids()];
+    const ids = [...new Set(known)].filter(isDerivedUuid);
+    if (ids.length > 0) await keepDeletedIds(database(env.DB), workspaceId, threadId, ids);
+  }
+
+  /** Whether the id is of what was deleted with an earlier thread of this id. */
+  async isDeleted(id: string): Promise<boolean> {
+    const { env, workspaceId, threadId, record } = this;
+    // The ids are kept for less than the age of an older thread.
+    if (!isDerivedUuid(id) || (record && record.created < Date.now() - KEPT_MS)) return false;
+    this.#deletedIds ??= readDeletedIds(database(env.DB), workspaceId, threadId);
+    try {
+      return (await this.#deletedIds).has(id);
+    } catch (error) {
+      this.#deletedIds = undefined;
+      throw error;
+    }
   }
 
   /** 404 when there is no such run. */

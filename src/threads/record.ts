@@ -29,10 +29,14 @@ export interface ThreadRecord {
   error?: RunError;
   /** `kept`: the strategy "keep_latest" has been carried out since the last change of the state. */
   ttl?: Ttl & { expires: number; kept?: true };
+  /** The request that made it, when it may be repeated; `seeds`: its first states are not made yet. */
+  made_by?: { id: string; seeds?: true };
   /** What is spent of budgets, by their periods and ids: of a thread's, and of a run's for the run that continues it. */
   spent?: Record<string, BudgetSpending>;
   /** All but the latest checkpoint is deleted when no run is in flight. */
   prune?: true;
+  /** What deletions of runs have still to remove (runs/removal.ts). */
+  removals?: Removal[];
   /** How far token deltas have been merged, and when to continue (runs/ending.ts). */
   compacted?: { through: number; due?: number };
   /**
@@ -45,6 +49,18 @@ export interface ThreadRecord {
    * before `keep_until`.
    */
   kept?: { until: number; keep_until?: number };
+}
+
+/** What is still to be removed of a run that is deleted. */
+export interface Removal {
+  run_id: string;
+  /** Another run executed at the deletion: its end says how the thread is. */
+  during?: true;
+  /** Its checkpoints and writes are removed. */
+  detached?: true;
+  /** The sequence numbers of its events that are to be erased. */
+  from?: number;
+  to?: number;
 }
 
 /** The record of a thread that has just been made. */

@@ -35,7 +35,7 @@ type Bytes = ReadableStream<Uint8Array>;
 /**
  * The object restarts at every deploy of the Worker, and when the platform moves it. Calls that may be carried out twice
  * are repeated with a new stub (see `retry`). Streams continue where they were cut. `join` waits through any number
- * of restarts. `updateState`, and `create` where a second call may fail, are not repeated.
+ * of restarts. `updateState`, and `create` where a second call may fail, are repeated only with an id of their request.
  */
 export class RemoteThread implements rpc.ThreadRpc {
   constructor(
@@ -44,8 +44,8 @@ export class RemoteThread implements rpc.ThreadRpc {
   ) {}
 
   async create(request: rpc.CreateThread): Promise<types.Thread> {
-    // A second attempt may find the thread of the first one: it would refuse it, or leave out its supersteps.
-    const again = request.ifExists === "do_nothing" && !request.supersteps;
+    // Without an id of the request a second attempt may find the thread of the first one, and refuse it, or leave out its supersteps.
+    const again = request.request_id !== undefined || (request.ifExists === "do_nothing" && !request.supersteps);
     return again ? retry(() => this.stub().create(request)) : this.stub().create(request);
   }
 
@@ -232,8 +232,9 @@ export class RemoteThread implements rpc.ThreadRpc {
     return resumeBytes(await retry(() => this.stub().history(query)), cursorInHistory(this.stub, query));
   }
 
-  async updateState(update: rpc.StateUpdate, checkpoint?: types.CheckpointAddress, graphId?: string) {
-    return this.stub().updateState(update, checkpoint, graphId);
+  async updateState(update: rpc.StateChange, checkpoint?: types.CheckpointAddress, graphId?: string) {
+    const write = async () => this.stub().updateState(update, checkpoint, graphId);
+    return update.update_id === undefined ? write() : retry(write);
   }
 
   #inRun(runId: string, options: rpc.RunStream): StreamCursor {

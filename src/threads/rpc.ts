@@ -26,9 +26,11 @@ import type { TailQuery } from "./log/events.ts";
 
 /** A run to make. Everything has been validated; the assistant has been resolved. */
 export interface RunRequest {
-  /** A new UUID of the caller's: asking twice with the same one makes one run. */
+  /** A new UUID of the caller's: asking twice with the same one makes one run, also when that run has been deleted. */
   run_id: string;
-  /** Of a command that a client may repeat when it lost the answer: a run with the same one is not made twice at a time. */
+  /** The id is derived from one that the client has chosen, so that it may come again at any time. */
+  chosen_id?: true;
+  /** Of a command that a client may repeat when it lost the answer, and of who sends it: a run with the same one is not made twice at a time. */
   fingerprint?: string;
   /**
    * The interrupts that this run must resume: 409 when one of them no longer waits. Links, webhooks and protocols set it; a run of the
@@ -90,6 +92,8 @@ export interface CreateThread {
   ifExists: "raise" | "do_nothing";
   ttl?: Ttl;
   supersteps?: { updates: StateUpdate[] }[];
+  /** An id of the request, when it may be repeated: the thread that it has made is its own. */
+  request_id?: string;
 }
 
 export interface ThreadPatch {
@@ -103,6 +107,9 @@ export interface StateUpdate {
   command?: WireCommand | null;
   as_node?: string;
 }
+
+/** `update_id`: an id of the request, when it may be repeated. An update with the same one is made once. */
+export type StateChange = StateUpdate & { update_id?: string };
 
 export interface StateQuery {
   /** The latest when absent. */
@@ -251,5 +258,5 @@ export interface ThreadRpc extends LinkRpc {
   /** Newest first, a state a line (see `readStates`): together they may be more than one call can give. */
   history(query: HistoryQuery): Promise<ReadableStream<Uint8Array>>;
   /** 409 while a run is open. `graphId` serves a thread that has no graph yet. */
-  updateState(update: StateUpdate, checkpoint?: CheckpointAddress, graphId?: string): Promise<{ checkpoint: Json }>;
+  updateState(update: StateChange, checkpoint?: CheckpointAddress, graphId?: string): Promise<{ checkpoint: Json }>;
 }

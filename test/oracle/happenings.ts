@@ -1,7 +1,7 @@
 /** What happens in a case besides runs and stops. Each does it to the product and to the model. */
 
 import type { Case } from "./dimensions.ts";
-import { checkEffects, checkExecutions, checkReaders, checkSearch, checkStorage } from "./checks.ts";
+import { checkEffects, checkExecutions, checkReaders, checkSearch, checkStorage, withoutRun } from "./checks.ts";
 import type { Ttl } from "./model.ts";
 
 import { Weir } from "./weir.ts";
@@ -103,9 +103,10 @@ const HAPPENINGS: Record<Exclude<Case["lifecycle"], "none">, (world: World) => P
   async "run deletion"(world) {
     const name = world.model.open.at(-1)?.name ?? world.model.runs.findLast(({ ran }) => ran)?.name ?? "";
     if (name === "") return;
-    const path = `${world.weir.path}/runs/${world.weir.ids.get(name)}`;
-    const { status } = await world.weir.call(path, { method: "DELETE" });
+    const id = String(world.weir.ids.get(name));
+    const { status } = await world.weir.call(`${world.weir.path}/runs/${id}`, { method: "DELETE" });
     world.expect(`the deletion of the run ${name}`, status, 204);
+    if (world.weir.transcript) world.weir.transcript = withoutRun(world.weir.transcript, id);
     world.model.removeRun(name);
     world.release();
   },

@@ -1,4 +1,4 @@
-import { and, eq, isNull, lt, or, sql } from "drizzle-orm";
+import { and, eq, gt, isNull, lt, or, sql } from "drizzle-orm";
 import type { Database } from "../../db/client.ts";
 import { deleteOverdue } from "../../db/writes.ts";
 import { idempotencyKeys } from "./table.ts";
@@ -73,6 +73,38 @@ export async function saveStream(
 export async function releaseKey(db: Database, claim: IdempotencyClaim): Promise<void> {
   const createdAt = Date.now() - ABANDONED_MS - 1;
   await db.update(idempotencyKeys).set({ body: null, createdAt }).where(isHeld(claim));
+}
+
+// What a deleted thread leaves: the ids that repeated requests may derive again. Its object is empty, so they are beside the keys.
+
+/** Ids in one statement, well below 2 MB. */
+const AT_ONCE = 10_000;
+
+const deletedKey = (threadId: string, id = "") => `deleted ${threadId} ${id}`;
+
+/** Keeps ids of what is deleted with a thread, as long as keys are kept. */
+export async function keepDeletedIds(
+  db: Database,
+  workspaceId: string,
+  threadId: string,
+  ids: string[],
+): Promise<void> {
+  const now = Date.now();
+  for (let n = 0; n < ids.length; n += AT_ONCE) {
+    const keys = JSON.stringify(ids.slice(n, n + AT_ONCE).map((id) => deletedKey(threadId, id)));
+    await db.run(sql`INSERT INTO ${idempotencyKeys} (workspace_id, key, fingerprint, status, created_at, epoch)
+      SELECT ${workspaceId}, value, '', 409, ${now}, ${now} FROM json_each(${keys}) WHERE true
+      ON CONFLICT DO UPDATE SET created_at = excluded.created_at`);
+  }
+}
+
+/** The ids that were deleted with a thread of this id in the last 24 hours. */
+export async function readDeletedIds(db: Database, workspaceId: string, threadId: string): Promise<Set<string>> {
+  const { key } = idempotencyKeys;
+  const start = deletedKey(threadId);
+  const isOfThread = and(eq(idempotencyKeys.workspaceId, workspaceId), gt(key, start), lt(key, `${start}~`));
+  const rows = await db.select({ key }).from(idempotencyKeys).where(isOfThread);
+  return new Set(rows.map((row) => row.key.slice(start.length)));
 }
 
 /** Deletes keys older than 24 hours. */

@@ -1,6 +1,6 @@
 import { index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
 
-/** Requests made with an `Idempotency-Key`, and their answers, for 24 hours. */
+/** Requests made with an `Idempotency-Key`, and their answers, for 24 hours. And ids of what was deleted with a thread (store.ts). */
 export const idempotencyKeys = sqliteTable(
   "idempotency_keys",
   {

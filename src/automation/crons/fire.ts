@@ -119,13 +119,16 @@ async function start(
   try {
     await threads.start(cron, ids);
   } catch (error) {
-    const { status, detail } = toProblem(error);
-    if (status >= 500 && now - firing.due < GIVEN_UP_MS) throw error;
-    logError(detail, { cron_id: cron.id, due: firing.due });
-    // A thread may expire without a request that deletes it.
-    if (cron.threadId !== null && !(await threads.exists(cron.workspaceId, cron.threadId)))
-      await deleteCron(db, cron.workspaceId, cron.id);
-    return refuseFiring(db, firing, now);
+    const { status, detail, more } = toProblem(error);
+    // An earlier delivery of the message has started the run, which has been deleted since.
+    if (more.code !== "run_deleted") {
+      if (status >= 500 && now - firing.due < GIVEN_UP_MS) throw error;
+      logError(detail, { cron_id: cron.id, due: firing.due });
+      // A thread may expire without a request that deletes it.
+      if (cron.threadId !== null && !(await threads.exists(cron.workspaceId, cron.threadId)))
+        await deleteCron(db, cron.workspaceId, cron.id);
+      return refuseFiring(db, firing, now);
+    }
   }
   const leavesThread = cron.threadId === null && cron.onRunCompleted === "delete";
   await setFiring(db, firing, { from: "due", to: leavesThread ? "started" : "followed" }, now);

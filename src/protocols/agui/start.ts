@@ -69,7 +69,7 @@ export interface AguiStart {
 }
 
 /**
- * The run for a request. Its id is derived from the client's `threadId` and `runId`, so that a retry after a lost
+ * The run for a request. Its id is derived from the client's `threadId` and `runId` and its credential, so that a retry after a lost
  * answer finds the same run.
  */
 export async function planStart(by: ThreadCaller, assistantId: string, input: RunAgentInput): Promise<AguiStart> {
@@ -79,7 +79,8 @@ export async function planStart(by: ThreadCaller, assistantId: string, input: Ru
   const thread = threadStub(env, principal.workspaceId, threadId);
   const channels = await readChannels(assistant, env);
   const found = await visibleThread(by, threadId, thread);
-  const runId = deriveUuid(`ag-ui run ${JSON.stringify([threadId, input.runId])}`);
+  const { kind, credentialId } = principal;
+  const runId = deriveUuid(`ag-ui run ${JSON.stringify([threadId, input.runId, kind, credentialId])}`);
   const again = found && (await requestedRegeneration(input, found, thread, runId));
   const { answers, ...given } = readAguiInput(input, found, channels, again?.message);
   const { parentRunId, tools, context, state, forwardedProps } = input;
@@ -102,7 +103,8 @@ export async function planStart(by: ThreadCaller, assistantId: string, input: Ru
   const request = await runRequest({ ...by, configurable }, threadId, body, runId);
   const known = again?.kept ?? found?.values?.messages;
   const before = isMissing(input, known) ? known : undefined;
-  return { thread, threadId, request: { ...request, ...(answers && { must_resume: answers }) }, before };
+  const own = { chosen_id: true as const, ...(answers && { must_resume: answers }) };
+  return { thread, threadId, request: { ...request, ...own }, before };
 }
 
 /** The thread, if there is one. 404 when it is not one that the user sees. */

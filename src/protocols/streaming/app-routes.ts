@@ -7,7 +7,7 @@ import { createDoc, NOTHING } from "../../http/route.ts";
 import { Id, Time, cutPage } from "../../http/shapes.ts";
 import { jsonArrayOfLines } from "../../http/json-stream.ts";
 import { Problem } from "../../lib/problem.ts";
-import type { App } from "../../http/context.ts";
+import { type App, repeatableId } from "../../http/context.ts";
 import { body, param, query } from "../../http/validate.ts";
 import { requireAssistant, openThread } from "../../threads/api/access.ts";
 import { forEach } from "../../threads/limits.ts";
@@ -88,9 +88,11 @@ export const application = new Hono<App>()
         else await thread.create({ metadata, ifExists: "do_nothing" });
       }
       const fresh = !hasCheckpoint(await thread.state({}));
-      if (fresh) await thread.updateState({ values: values ?? { messages: [] }, as_node: as_node ?? "__start__" });
+      const update_id = repeatableId(c);
+      if (fresh)
+        await thread.updateState({ values: values ?? { messages: [] }, as_node: as_node ?? "__start__", update_id });
       else if (values)
-        await thread.updateState({ values, as_node: as_node ?? undefined }, checkpointAddress(checkpoint));
+        await thread.updateState({ values, as_node: as_node ?? undefined, update_id }, checkpointAddress(checkpoint));
       return c.json(await readState(thread));
     },
   )

@@ -160,7 +160,10 @@ async function start(
   );
   await checkCheckpoint(by, body.checkpoint_id ?? readCheckpointId(body.config));
   const request = await runRequest(by, by.threadId, body);
-  const fingerprint = createHash("sha256").update(JSON.stringify(command)).digest("base64url");
+  // Two callers who say the same say two things.
+  const { kind, credentialId } = by.principal;
+  const sent = JSON.stringify([kind, credentialId, command]);
+  const fingerprint = createHash("sha256").update(sent).digest("base64url");
   const { run, seq } = await by.thread.launch({
     ...request,
     fingerprint,

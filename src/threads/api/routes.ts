@@ -8,7 +8,7 @@ import { createDoc, EVENTS, NOTHING } from "../../http/route.ts";
 import { isObject, type Json } from "../../lib/json.ts";
 import { Problem } from "../../lib/problem.ts";
 import { sseBytes } from "../../http/sse.ts";
-import { type App, idempotentId } from "../../http/context.ts";
+import { type App, idempotentId, repeatableId } from "../../http/context.ts";
 import { body, param, query } from "../../http/validate.ts";
 import { authorize } from "../../access/users/handlers.ts";
 import { requireFound, openThread } from "./access.ts";
@@ -54,7 +54,9 @@ export const threads = (onDeleted: OnThreadsDeleted) =>
       const thread = openThread(c, thread_id ?? idempotentId(c));
       // The id is the request's own, so a thread that a repeated call finds is the one that the first call made.
       const known = thread_id === undefined ? "do_nothing" : ifExists;
-      return c.json(withoutTtl(await thread.create({ metadata, ifExists: known, ttl, supersteps })));
+      return c.json(
+        withoutTtl(await thread.create({ metadata, ifExists: known, ttl, supersteps, request_id: repeatableId(c) })),
+      );
     })
     .post("/search", doc("Search threads", selectableList(FoundThread)), body(schema.ThreadSearch), async (c) => {
       const { limit = 10, offset = 0, ...rest } = c.req.valid("json");
@@ -172,7 +174,8 @@ export const threads = (onDeleted: OnThreadsDeleted) =>
       async (c) => {
         const { checkpoint, checkpoint_id, ...update } = c.req.valid("json");
         const at = checkpoint_id ? { ...checkpointAddress(checkpoint), checkpoint_id } : checkpointAddress(checkpoint);
-        return c.json(await openThread(c, c.req.valid("param").thread_id).updateState(update, at));
+        const thread = openThread(c, c.req.valid("param").thread_id);
+        return c.json(await thread.updateState({ ...update, update_id: repeatableId(c) }, at));
       },
     )
     .patch(

@@ -21,6 +21,7 @@ import {
   unusedResumes,
 } from "./checkpoint.ts";
 import { TASKS } from "@langchain/langgraph-checkpoint";
+import { KEPT_MS } from "../../access/idempotency/store.ts";
 import { dump, revive } from "../../runtime/stored.ts";
 import type { CheckpointStorage, PutState, SavedCheckpoint, SavedWrite } from "../../runtime/saver.ts";
 import type { EventLog } from "../log/event-log.ts";
@@ -439,6 +440,10 @@ export class Checkpoints implements CheckpointStorage {
       this.tables.packs.insert(ids.at(-1) as string, ids[0] as string, `[${texts.join(",")}]`);
     }
     this.#late.wrote(entries);
+    // A request that is repeated finds what it has made, also when the checkpoint is pruned.
+    for (const { ns, id, metadata } of entries)
+      if (typeof metadata.update_id === "string")
+        this.tables.tombstones.add(metadata.update_id, Date.now() + KEPT_MS, JSON.stringify([ns, id]));
     const heads = new Map<string, string>();
     for (const { ns, id } of entries) if (ns !== "" && id > (heads.get(ns) ?? "")) heads.set(ns, id);
     for (const [ns, id] of heads) if (id > (this.tables.head(ns) ?? "")) this.tables.setHead(ns, id);

@@ -175,14 +175,16 @@ function rowsOfPass(tables: Tables, after: number, visible: number): EventsRow[]
   return rows;
 }
 
-function eventsIn({ events, metas }: EventsRow): PassEvent[] {
+/** The events of a row, each with its own metadata. */
+export function eventsIn({ events, metas }: EventsRow): PassEvent[] {
   const abouts = (JSON.parse(metas) as unknown[]).map((meta) => JSON.stringify(meta));
   return (JSON.parse(events) as StoredEvent[]).map((event) =>
     event.meta === undefined ? event : { ...event, about: abouts[event.meta] },
   );
 }
 
-function toEventsRow(left: PassEvent[]): Pick<EventsRow, "events" | "metas"> {
+/** The columns of a row with these events. */
+export function toEventsRow(left: PassEvent[]): Pick<EventsRow, "events" | "metas"> {
   const metas = [...new Set(left.flatMap(({ about }) => about ?? []))];
   const events = left.map(({ about, ...event }) =>
     about === undefined ? event : { ...event, meta: metas.indexOf(about) },

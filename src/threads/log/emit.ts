@@ -33,6 +33,8 @@ export interface PriorAttempt {
   inFlight: string[];
   /** The root state after its last step. */
   values?: ValueRefs;
+  /** What tasks of the root graph have asked, by task. */
+  interrupts: Interrupts;
 }
 
 /** What the log has of a run that starts again. `from` is the run's first sequence number. */
@@ -40,6 +42,7 @@ export function readPriorAttempt(tables: Tables, from: number, runId: string): P
   const updates = new Map<string, Set<string>>();
   const finished = new Set<string>();
   const began = new Map<string, string>();
+  const interrupts: Interrupts = {};
   let values: ValueRefs | undefined;
   for (const { run, method, ns, data } of eventsFrom(tables, from)) {
     if (run !== runId) continue;
@@ -48,13 +51,19 @@ export function readPriorAttempt(tables: Tables, from: number, runId: string): P
     if (method === "values" && ns.length === 0) values = (data?.$v as ValueRefs | undefined) ?? values;
     if (method === "updates") updates.set(graph, (updates.get(graph) ?? new Set()).add(`${graph} ${canonical(data)}`));
     if (method !== "tasks" || !data) continue;
-    const { id, name } = (data.$t ?? data) as { id: string; name: string };
+    const {
+      id,
+      name,
+      interrupts: asked = [],
+    } = (data.$t ?? data) as { id: string; name: string; interrupts?: Interrupt[] };
+    if (ns.length === 0 && asked.length > 0) interrupts[id] = asked;
     if ("result" in data) finished.add(id);
     if ("result" in data || "error" in data) began.delete(id);
     else began.set(id, name);
   }
   const inFlight = [...began.values()];
-  return { updates: new Set([...updates.values()].flatMap((prior) => [...prior])), finished, inFlight, values };
+  const all = new Set([...updates.values()].flatMap((prior) => [...prior]));
+  return { updates: all, finished, inFlight, values, interrupts };
 }
 
 /** The sequence number of the root `values` event that follows this checkpoint's envelope. */

@@ -6,6 +6,7 @@ import type { StoredEvent } from "./segments.ts";
 import type { EventsRow } from "../store/statements.ts";
 import type { Tables } from "../store/tables.ts";
 import type { Json } from "../../lib/json.ts";
+import { staysAfterDeletion, withoutError } from "./erase.ts";
 import type { ValueRefs, ValueStore } from "./values.ts";
 
 export interface TailSource {
@@ -16,6 +17,8 @@ export interface TailSource {
   settled(runId: string): boolean;
   /** Whether no run is in progress. */
   resting(): boolean;
+  /** Whether the event is of a run that is deleted. */
+  isOfDeletedRun(event: Pick<EventText, "run" | "seq">): boolean;
 }
 
 /** Characters that a reader takes at once. A longer text is sent in pieces of this length. */
@@ -116,13 +119,15 @@ function read(source: TailSource, cursor: number, query: TailQuery, framing: Fra
   const { visible, recent } = source.eventLog;
   let text = "";
   let last = cursor;
-  const isWanted = ({ run, method }: Pick<EventText, "run" | "method">) =>
-    (query.runId === undefined || run === query.runId) && (query.methods?.includes(method) ?? true);
+  const isWanted = (event: Pick<EventText, "seq" | "ns" | "run" | "method">) =>
+    (query.runId === undefined || event.run === query.runId) &&
+    (query.methods?.includes(event.method) ?? true) &&
+    (staysAfterDeletion(event) || !source.isOfDeletedRun(event));
   /** Takes one event; false when it is enough. */
-  const take = (event: Pick<EventText, "seq" | "run" | "method">, whole: () => EventText): boolean => {
+  const take = (event: Pick<EventText, "seq" | "ns" | "run" | "method">, whole: () => EventText): boolean => {
     if (event.seq > last && event.seq <= visible) {
       last = event.seq;
-      if (isWanted(event)) text += framing(whole());
+      if (isWanted(event)) text += framing(source.isOfDeletedRun(event) ? erased(whole()) : whole());
     }
     return text.length < AT_ONCE;
   };
@@ -144,6 +149,11 @@ function read(source: TailSource, cursor: number, query: TailQuery, framing: Fra
   }
   // The numbers of tokens that were lost with their process have no row.
   return { text, last: Math.max(last, stored) };
+}
+
+/** What readers get of an event that stays of a deleted run. */
+function erased(event: EventText): EventText {
+  return { ...event, text: () => JSON.stringify(withoutError(JSON.parse(event.text()) as Json)) };
 }
 
 function storedText({ meta, data, refs, ...event }: StoredEvent, row: EventsRow, values: ValueStore): EventText {

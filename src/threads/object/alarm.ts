@@ -78,6 +78,8 @@ function nextDue(context: ThreadContext, runner: Runner, now: number, isBehind =
     runner.busy || record?.ttl?.strategy !== "keep_latest" || record.ttl.kept ? undefined : record.ttl.expires,
     runner.busy ? undefined : record?.compacted?.due,
     runner.busy || !record?.prune ? undefined : now,
+    runner.removesAt,
+    tables.tombstones.nextDue(),
   ].filter((due) => due !== undefined);
   return Math.min(...dues);
 }
@@ -101,12 +103,15 @@ export async function onAlarm(
 ): Promise<void> {
   context.alarmAt = undefined;
   try {
-    const isDue = () => runner.open.length === 0 && (deletionTime(context.record) ?? Infinity) <= Date.now();
+    const isDue = () =>
+      runner.open.length === 0 && !runner.isHeld && (deletionTime(context.record) ?? Infinity) <= Date.now();
     if (isDue() && (await forget(isDue))) return;
     const now = Date.now();
     const { record } = context;
     const keeps = record?.ttl?.strategy === "keep_latest" && !record.ttl.kept && record.ttl.expires <= now;
+    if ((runner.removesAt ?? Infinity) <= now) await runner.remove();
     runner.next();
+    context.tables.tombstones.clean(now);
     if ((keeps || record?.prune) && !runner.busy) await runner.exclusively(() => keepLatest(context));
     if (!runner.busy && (record?.compacted?.due ?? Infinity) <= now) compact(context);
     if (context.stale) await context.project(runner);

@@ -14,7 +14,7 @@ import {
 } from "../types.ts";
 import { refuseBroken, waitingThread } from "../state/migrate.ts";
 import { EncryptedObject, type ThreadParts, isUnreadable, readThreadParts, removeUnreadable } from "./parts.ts";
-import { withLimitsNow } from "../runs/insert.ts";
+import { runDeleted, withLimitsNow } from "../runs/insert.ts";
 import { findLinkState, requestToResume, listLinks, makeLink, ownLink, removeLink } from "../interrupts/links/links.ts";
 import { NEWER_ALARM_MS } from "../../lib/object-tables.ts";
 import { isKeyDestroyed } from "../../access/encryption/ring.ts";
@@ -43,11 +43,12 @@ import { chooseOpen, listOpen, listRuns, readResult } from "../runs/lists.ts";
 import { runStream, threadStream } from "../runs/stream.ts";
 import { toWireRun, type RunRecord } from "../run.ts";
 import { keepLatestOnce } from "../state/prune.ts";
-import { applyUpdates, streamHistory, readShownState } from "../state/state.ts";
+import { applyUpdates, findUpdate, streamHistory, readShownState } from "../state/state.ts";
 import { Tables } from "../store/tables.ts";
 import { storageFigures } from "../checkpoints/checkpoints.ts";
 import { withinMetadata } from "../limits.ts";
-import { tail } from "../log/tail.ts";
+import { isOfDeletedRun } from "../log/erase.ts";
+import { tail, type TailSource } from "../log/tail.ts";
 import { type Sleepers, isSleeper, sleepAfter } from "../log/sleepers.ts";
 import { readTitle } from "../title.ts";
 import { cancelTask, setHook, viewTask } from "../runs/tasks.ts";
@@ -73,6 +74,14 @@ export interface ThreadHooks {
   openProtocol(ctx: DurableObjectState, env: Env, thread: rpc.ThreadRpc, read: ReadLog): ThreadProtocol;
 }
 
+/** The answer to a repeated request whose thread is gone. */
+const threadDeleted = () =>
+  remoteProblem(
+    409,
+    "The thread of this request was deleted. A repeated request does not make it again: send a new one.",
+    "thread_deleted",
+  );
+
 /** Characters of the longest state in the answer to a copy: an RPC message holds at most 32 MiB. */
 const LONG_STATE = 8_000_000;
 
@@ -80,6 +89,7 @@ export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, Link
   /** The error that every call answers when the thread cannot be read. */
   #parts: ThreadParts | Error = new Error("The object has not begun.");
   #copying: Promise<void> | undefined;
+  #seeding: Promise<void> | undefined;
   private readonly protocol: ThreadProtocol;
 
   constructor(
@@ -139,21 +149,35 @@ export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, Link
     const isUnlocked = await this.unlocked();
     if (isUnlocked && isUnreadable(this.#parts)) return;
     if (!isUnlocked || this.#parts instanceof Error) return this.ctx.storage.setAlarm(Date.now() + NEWER_ALARM_MS);
-    await onAlarm(this.#context, this.#runner, this.#outbox, (isDue) => this.#forget(isDue));
+    await onAlarm(this.#context, this.#runner, this.#outbox, (isDue) => this.#forget({ isDue }));
   }
 
-  async create({ metadata, ifExists, ttl, supersteps }: rpc.CreateThread): Promise<types.Thread> {
-    const context = this.#context;
-    if (context.record && (ifExists === "raise" || context.record.temporary))
+  async create(request: rpc.CreateThread): Promise<types.Thread> {
+    const { request_id: id } = request;
+    // A call that is repeated after a lost connection waits for the first call.
+    await this.#seeding?.catch(() => undefined);
+    const isOwn = id !== undefined && this.#context.record?.made_by?.id === id;
+    if (id !== undefined && !isOwn && (await this.#context.isDeleted(id))) throw threadDeleted();
+    const { made_by, temporary } = this.#context.record ?? {};
+    // The process stopped before the first states were made.
+    if (isOwn && made_by?.seeds) await this.#forget({ leavesIds: false });
+    if (this.#context.record && ((request.ifExists === "raise" && !isOwn) || temporary))
       throw remoteProblem(409, "A thread with this id exists.");
-    if (!context.record) {
-      const record = newRecord(context.workspaceId, context.threadId, withinMetadata(metadata));
-      context.saveRecord({ ...record, ttl: startTtl(ttl) ?? record.ttl });
-      armAlarm(context, this.#runner);
-      if (supersteps) await this.#seed(supersteps);
-    }
-    await context.project(this.#runner);
+    if (!this.#context.record) await this.#make(request);
+    await this.#context.project(this.#runner);
     return this.#shown(this.#existing());
+  }
+
+  async #make({ metadata, ttl, supersteps, request_id: id }: rpc.CreateThread): Promise<void> {
+    const context = this.#context;
+    const record = newRecord(context.workspaceId, context.threadId, withinMetadata(metadata));
+    const made_by = id === undefined ? undefined : { id, ...(supersteps && { seeds: true as const }) };
+    context.saveRecord({ ...record, ttl: startTtl(ttl) ?? record.ttl, ...(made_by && { made_by }) });
+    armAlarm(context, this.#runner);
+    if (!supersteps) return;
+    this.#seeding = this.#seed(supersteps);
+    await this.#seeding;
+    if (made_by && context.record) context.saveRecord({ ...context.record, made_by: { id: made_by.id } });
   }
 
   async get(mostValues?: number): Promise<types.Thread | undefined> {
@@ -185,23 +209,30 @@ export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, Link
     if (isKeyDestroyed(this.#parts)) return this.removeIdle();
     const { context, runner } = this.#opened();
     if (!context.record) return false;
-    // While runs end, others may begin, or another request may delete the thread.
-    do await runner.stopAll("interrupt");
-    while (!context.gone && !(await this.#forget()));
+    // No run begins meanwhile. Others may be requested, or another request may delete the thread.
+    const release = runner.hold();
+    try {
+      do await runner.stopAll("interrupt");
+      while (!context.gone && !(await this.#forget()));
+    } finally {
+      release();
+    }
     return true;
   }
 
   async removeIdle(): Promise<boolean> {
     if (isKeyDestroyed(this.#parts)) return removeUnreadable(this.ctx, this.env).finally(() => this.#start());
-    const { record } = this.#context;
+    const { context, runner } = this.#opened();
+    const { record } = context;
     if (!record) return true;
-    if (this.#runner.open.length > 0 || pendingInterrupts(record).length === 0) return this.#forget();
-    if (!record.kept) this.#context.saveRecord({ ...record, kept: { until: keptUntil(true) } });
-    armAlarm(this.#context, this.#runner);
+    if (runner.open.length > 0 || pendingInterrupts(record).length === 0) return this.#forget({ isDue: () => !runner.isHeld });
+    if (!record.kept) context.saveRecord({ ...record, kept: { until: keptUntil(true) } });
+    armAlarm(context, runner);
     return true;
   }
 
   async copyFrom(threadId: string, metadata?: Json): Promise<types.Thread> {
+    if (!this.#context.record && (await this.#context.isDeleted(this.#context.threadId))) throw threadDeleted();
     // A call that is repeated after a lost connection waits for the first call.
     if (!this.#context.record) await (this.#copying ??= this.#copy(threadId, metadata));
     return this.#shown(this.#existing(), LONG_STATE);
@@ -225,7 +256,7 @@ export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, Link
 
   async launch(request: rpc.RunRequest): Promise<{ run: types.Run; seq: number }> {
     const fresh = this.#context.record === undefined;
-    await refuseBroken(this.#context, this.#runner, request);
+    await this.#admit(request);
     const run = this.#runner.create(request);
     // A thread that this run has made is found by searches once its caller has the answer.
     if (fresh) void this.#context.project(this.#runner);
@@ -236,14 +267,14 @@ export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, Link
   }
 
   async startAndFollow(request: rpc.RunRequest, query: Omit<TailQuery, "after" | "runId">) {
-    await refuseBroken(this.#context, this.#runner, request);
+    await this.#admit(request);
     const run = this.#runner.create(request, true);
     const after = (run.outcome.first_seq ?? this.#context.eventLog.seq + 1) - 1;
     return this.#read({ ...query, after, runId: run.id });
   }
 
   async startAndStream(request: rpc.RunRequest, options: rpc.RunStream) {
-    await refuseBroken(this.#context, this.#runner, request);
+    await this.#admit(request);
     return this.#openStream(this.#runner.create(request, true), options);
   }
 
@@ -281,7 +312,10 @@ export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, Link
   async cancelMany(which: rpc.OpenRuns, action: types.CancelAction): Promise<number> {
     if (isUnreadable(this.#parts)) return 0;
     const chosen = chooseOpen(this.#runner.open, which);
-    for (const { id } of chosen) this.#runner.stop(id, action);
+    this.#runner.stopEach(
+      chosen.map(({ id }) => id),
+      action,
+    );
     return chosen.length;
   }
 
@@ -352,10 +386,17 @@ export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, Link
     return lineStream(await streamHistory(this.#context, query));
   }
 
-  async updateState(update: rpc.StateUpdate, checkpoint?: types.CheckpointAddress, graphId?: string) {
+  async updateState(
+    { update_id, ...update }: rpc.StateChange,
+    checkpoint?: types.CheckpointAddress,
+    graphId?: string,
+  ): Promise<{ checkpoint: Json }> {
+    if (update_id !== undefined && (await this.#context.isDeleted(update_id))) throw threadDeleted();
     this.#changeable();
-    const work = () => applyUpdates(this.#context, [{ updates: [update] }], checkpoint, graphId);
-    const written = await this.#runner.exclusively(work);
+    const find = () => findUpdate(this.#context, update_id);
+    const write = () => applyUpdates(this.#context, [{ updates: [update] }], checkpoint, { graphId, update_id });
+    // An earlier attempt may be at work.
+    const written = find() ?? (await this.#runner.exclusively(async () => find() ?? write()));
     await this.#context.project(this.#runner);
     return written;
   }
@@ -419,13 +460,17 @@ export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, Link
 
   /** The log's events as bytes in a framing: replayed, then live. `inside`: the reader is in this object. */
   #read(query: TailQuery, framing: Framing = asLine, inside = false): ReadableStream<Uint8Array> {
-    const { tables, eventLog, values } = this.#context;
-    const runner = this.#runner;
+    const { context, runner } = this.#opened();
+    const { tables, eventLog, values } = context;
     const about = { settled: (id: string) => runner.settled(id), resting: () => runner.resting };
     const onLeave = () => {
       if (query.cancelOnDisconnect && query.runId) runner.stop(query.runId, "interrupt");
     };
-    return tail({ tables, eventLog, values, ...about }, query, framing, { onLeave, inside });
+    const isOfDeleted: TailSource["isOfDeletedRun"] = (event) => isOfDeletedRun(context.record?.removals, event);
+    return tail({ tables, eventLog, values, isOfDeletedRun: isOfDeleted, ...about }, query, framing, {
+      onLeave,
+      inside,
+    });
   }
 
   /** Readers that wait while no run is in progress. */
@@ -440,12 +485,19 @@ export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, Link
     return this.#read(query, framing);
   }
 
+  /** Throws when the run cannot continue in the deployed graph, or was deleted with an earlier thread of this id. */
+  async #admit(request: rpc.RunRequest): Promise<void> {
+    await refuseBroken(this.#context, this.#runner, request);
+    const { context } = this.#opened();
+    if (!context.run(request.run_id) && (await context.isDeleted(request.run_id))) throw runDeleted();
+  }
+
   /** A thread whose first states cannot be made is not made. */
   async #seed(supersteps: NonNullable<rpc.CreateThread["supersteps"]>): Promise<void> {
     try {
       await this.#runner.exclusively(() => applyUpdates(this.#context, supersteps, undefined));
     } catch (error) {
-      await this.#forget();
+      await this.#forget({ leavesIds: false });
       throw error;
     }
   }
@@ -462,11 +514,16 @@ export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, Link
   }
 
   /**
-   * Deletes the thread, once the outbox does not need it. False when a run is open or `isDue` no longer holds. No
+   * Deletes the thread, once the outbox does not need it. False when a run is open or `isDue` no longer holds. `leavesIds`: what it
+   * has made is not made again by repeated requests. No
    * other work runs between the deletion and a new thread with the same id, because it would write into both.
    */
-  async #forget(isDue = () => true): Promise<boolean> {
+  async #forget({
+    isDue = () => true,
+    leavesIds = true,
+  }: { isDue?: () => boolean; leavesIds?: boolean } = {}): Promise<boolean> {
     const { context, outbox, runner } = this.#opened();
+    if (leavesIds && runner.open.length === 0 && isDue()) await context.keepIds();
     while (runner.open.length === 0 && !outbox.isSealed()) await outbox.seal();
     if (context.gone) return true;
     if (runner.open.length > 0 || !isDue()) return false;

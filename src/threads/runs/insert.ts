@@ -28,27 +28,40 @@ import { knownRules } from "../../limits/flow/rpc.ts";
  * For this time after a run's end, the same command counts as a repetition. After it, a person may have sent the same
  * text again.
  */
-const REPEAT_MS = 10_000;
+export const REPEAT_MS = 10_000;
+
+/** What the tombstone of a command's run is found by. */
+export const fingerprintId = (fingerprint: string): string => `command ${fingerprint}`;
 
 /**
- * The run that the same command has made: for a client that retries after a lost answer. A command whose answers are waited
- * for is no repetition: the run that it made before was stopped, or asked again.
+ * The run that the same request has made: for a client that retries after a lost answer. A command whose answers are waited
+ * for is no repetition: the run that it made before was stopped, or asked again. 409 when the run was deleted or rolled back.
  */
 export function repeatedRun(
   context: ThreadContext,
   open: readonly RunRecord[],
-  { must_resume: answers = [], fingerprint }: RunRequest,
+  { run_id, must_resume: answers = [], fingerprint }: RunRequest,
 ): RunRecord | undefined {
+  const { runs, tombstones } = context.tables;
+  const known = context.run(run_id);
+  if (known) return known;
+  if (tombstones.has(run_id)) throw runDeleted();
   if (fingerprint === undefined) return undefined;
   if (answers.length > 0 && areWaiting(answers, context, open)) return undefined;
   const since = Date.now() - REPEAT_MS;
-  for (const row of context.tables.runs.list(5, 0)) {
-    const run = toRunRecord(row);
-    if (run.request.fingerprint !== fingerprint) continue;
-    return isOpen(run.status) || run.outcome.updated > since ? run : undefined;
-  }
-  return undefined;
+  const sent = runs.withFingerprint(fingerprint).map(toRunRecord);
+  const first = sent.find(({ status, outcome }) => isOpen(status) || outcome.updated > since);
+  if (!first && tombstones.has(fingerprintId(fingerprint))) throw runDeleted();
+  return first;
 }
+
+/** The answer to a request whose run is gone. */
+export const runDeleted = (): Error =>
+  remoteProblem(
+    409,
+    "The run that this request started was deleted or rolled back. A repeated request does not start it again: send a new one.",
+    "run_deleted",
+  );
 
 /**
  * Throws 409 when an interrupt that the run must resume no longer waits, and says which response was accepted. A run of the API

@@ -36,13 +36,13 @@ import {
   threadFor,
   withAssistants,
 } from "./insert.ts";
-import type { ThreadRecord } from "../record.ts";
+import type { Removal, ThreadRecord } from "../record.ts";
 import type { RunRequest } from "../rpc.ts";
 import { isMigrated } from "../state/migrate.ts";
 import { hasNextStep, readWritten } from "../state/state.ts";
 import { refusedError } from "../interrupts/resume.ts";
 import { joinTask, queueTaskBegin } from "./tasks.ts";
-import { removeRun } from "../state/prune.ts";
+import { carryOut, dueRemovals, forgetRun, withRemoval } from "./removal.ts";
 
 // How often and how long a run is tried. Every deploy restarts all objects, so an attempt counts against the limit only
 // when the run has finished no task since the one before: a long run survives many deploys, and a run that exceeds the
@@ -89,6 +89,11 @@ function countDeaths({ finished = -1, deaths = 0 }: RunOutcome, prior: PriorAtte
   return prior.finished.size > finished ? 1 : deaths + 1;
 }
 
+/** Milliseconds after which a removal that failed is tried again. */
+const REMOVES_AGAIN_MS = 24 * 3_600_000;
+/** Milliseconds after which the alarm looks for a removal that is being carried out. */
+const UNDER_WAY_MS = 4_000;
+
 /** When a run's tokens are written, by its `durability`. */
 const TOKEN_WRITES = { sync: "first", async: "soon", exit: "late" } as const;
 
@@ -107,6 +112,8 @@ export class Runner {
   /** How many changes of the state exclude runs, and the end of the last one. */
   #held = 0;
   #exclusive: Promise<unknown> = Promise.resolve();
+  /** Until when removals that could not be carried out wait, milliseconds. */
+  #removesFrom = 0;
   readonly #gate: SlotGate;
 
   constructor(
@@ -153,7 +160,7 @@ export class Runner {
 
   /** Inserts the run by its multitask strategy, and starts it when it is its turn. `isRead`: its caller reads its stream. */
   create(request: RunRequest, isRead = false): RunRecord {
-    const known = this.context.run(request.run_id) ?? repeatedRun(this.context, this.open, request);
+    const known = repeatedRun(this.context, this.open, request);
     if (known) return known;
     if (!request.strict_resume) refuseLateResponses(this.context, this.open, request);
     const strategy = readStrategy(request);
@@ -162,7 +169,8 @@ export class Runner {
     const text = JSON.stringify(request);
     const given = newRun(this.open, request, text.length);
     const before = [...this.open];
-    const starts = !this.#active && this.#held === 0 && isInFlight(given) && !this.busy && !request.flow;
+    const isFree = !this.#active && this.#held === 0 && !this.busy && this.#removals().length === 0;
+    const starts = isFree && isInFlight(given) && !request.flow;
     const { eventLog, tables } = this.context;
     const run = eventLog.commit(() => {
       const made = starts ? this.#begin(given) : given;
@@ -170,7 +178,8 @@ export class Runner {
         // Of an existing thread the time of its last change and its assistant are new, which the run's end writes.
         if (!this.context.record) this.context.writeRecord(record);
         const row = { run_id: made.id, created: made.created, status: made.status, request: text };
-        tables.runs.insert({ ...row, outcome: starts ? JSON.stringify(made.outcome) : null });
+        const outcome = starts ? JSON.stringify(made.outcome) : null;
+        tables.runs.insert({ ...row, fingerprint: request.fingerprint, outcome });
         joinTask(this.context, request);
         if (!starts) return;
         queueTaskBegin(this.context, made);
@@ -183,8 +192,12 @@ export class Runner {
     this.#open = orderRuns([...before, run]);
     this.context.projectSoon(this);
     if (starts) this.#launch(run);
-    if (strategy === "interrupt" || strategy === "rollback") for (const one of before) this.stop(one.id, strategy);
-    if (request.flow) this.next();
+    if (strategy === "interrupt" || strategy === "rollback")
+      this.stopEach(
+        before.map(({ id }) => id),
+        strategy,
+      );
+    if (request.flow || (!starts && this.context.record?.removals)) this.next();
     this.arm();
     // When the runs before it have only waited, it has begun.
     return this.#open.find((one) => one.id === run.id) ?? run;
@@ -193,6 +206,7 @@ export class Runner {
   /** Starts the next due run when none is running. Resumes the run whose process stopped. */
   next(): void {
     if (this.#active || this.#held > 0) return;
+    if (this.#removals().length > 0) return this.context.ctx.waitUntil(this.remove());
     const [waiting, ...others] = this.open;
     if (!waiting || !isInFlight(waiting) || !this.#gate.opens(waiting)) return;
     const { eventLog, tables } = this.context;
@@ -237,15 +251,79 @@ export class Runner {
    */
   async exclusively<T>(work: () => Promise<T>): Promise<T> {
     if (this.busy) throw remoteProblem(409, "The thread has a run in flight. Wait for it to end or cancel it first.");
-    this.#held += 1;
+    if (this.#removals().length > 0) this.context.ctx.waitUntil(this.remove());
+    return this.#alone(work);
+  }
+
+  async #alone<T>(work: () => Promise<T>): Promise<T> {
+    const release = this.hold();
     const done = this.#exclusive.then(work);
     this.#exclusive = done.catch(() => undefined);
     try {
       return await done;
     } finally {
+      release();
+    }
+  }
+
+  /** Keeps runs from beginning until the function that it gives is called. */
+  hold(): () => void {
+    this.#held += 1;
+    return () => {
       this.#held -= 1;
       if (!this.context.gone) this.#continue();
-    }
+    };
+  }
+
+  /** Whether runs are kept from beginning: the state is being changed. */
+  get isHeld(): boolean {
+    return this.#held > 0;
+  }
+
+  /** What deletions have left to remove and can be removed now. */
+  #removals(): Removal[] {
+    if (this.#active || !this.context.record?.removals || this.#removesFrom > Date.now()) return [];
+    return dueRemovals(this.context, this.open);
+  }
+
+  /** When removals are to be carried out; undefined when there are none, or when they wait for runs. */
+  get removesAt(): number | undefined {
+    if (this.#active || !this.context.record?.removals) return undefined;
+    // Those that are being carried out are due for the case that the process stops.
+    const soon = Date.now() + (this.#held > 0 ? UNDER_WAY_MS : 0);
+    return dueRemovals(this.context, this.open).length > 0 ? Math.max(this.#removesFrom, soon) : undefined;
+  }
+
+  /** Carries out the removals before another run begins. What fails is tried again later, or when the object has restarted. */
+  async remove(): Promise<void> {
+    await this.#alone(async () => {
+      for (const removal of this.#removals()) {
+        const isDone = await carryOut(this.context, removal).catch((error: unknown) => {
+          logError(error, { thread: this.context.threadId, while: "removing what a deleted run has left" });
+          return false;
+        });
+        if (!isDone) this.#removesFrom = Date.now() + REMOVES_AGAIN_MS;
+      }
+    });
+  }
+
+  /** Deletes a run that has ended. What others in flight need of it stays until they have ended. */
+  async delete(run: RunRecord): Promise<void> {
+    const { record, eventLog } = this.context;
+    if (!record) return;
+    const { first_seq: from, last_seq: to } = run.outcome;
+    const during = this.#active && { during: true as const };
+    const owes = withRemoval(record, { run_id: run.id, from, to, ...during });
+    eventLog.flush();
+    eventLog.due(() => {
+      forgetRun(this.context, run);
+      this.context.writeRecord(owes);
+    });
+    eventLog.flush();
+    this.context.keepRecord(owes);
+    this.#removesFrom = 0;
+    if (this.#removals().length > 0) await this.remove();
+    this.arm();
   }
 
   /** Starts what has waited. An error of that is not the caller's: the alarm tries again. */
@@ -262,13 +340,19 @@ export class Runner {
   stop(runId: string, reason: StopReason): void {
     const active = this.#active;
     if (active?.run.id === runId) {
-      if (active.stop.signal.aborted) return;
+      // A run that is being stopped may still be rolled back.
+      if (active.stop.signal.aborted && (reason !== "rollback" || active.run.outcome.stopped === reason)) return;
       this.#keepStop(active.run, reason);
       active.stop.abort(reason);
       return;
     }
     const run = this.open.find((one) => one.id === runId);
     if (run) this.#end(run, new Emitter(this.context.eventLog, this.context.values, run.id), "interrupted", { reason });
+  }
+
+  /** Stops these runs, the last one first: none of them begins because one before it has ended. */
+  stopEach(ids: string[], reason: StopReason): void {
+    for (const { id } of this.open.toReversed()) if (ids.includes(id)) this.stop(id, reason);
   }
 
   #keepStop(run: RunRecord, reason: StopReason): void {
@@ -292,8 +376,8 @@ export class Runner {
 
   /** Stops every open run and resolves when they have ended. */
   async stopAll(reason: StopReason): Promise<void> {
-    const ids = this.open.map((run) => run.id).toReversed();
-    for (const id of ids) this.stop(id, reason);
+    const ids = this.open.map((run) => run.id);
+    this.stopEach(ids, reason);
     await Promise.all(ids.map((id) => this.ended(id)));
   }
 
@@ -354,12 +438,14 @@ export class Runner {
       // Clients that receive the last text together with the end report the end before they show the text.
       if (emitter.deltas > 1 && !stop.signal.aborted) await eventLog.tokensTaken();
       const feedback = error || stop.signal.aborted ? undefined : await listRunFeedback(this.context, run, tracer);
-      const reason = stop.signal.reason as StopReason | undefined;
+      const stopReason = () => run.outcome.stopped ?? (stop.signal.reason as StopReason | undefined);
+      const reason = stopReason();
       // A graph that was stopped between two steps waits there, as one that paused itself.
       if (reason === "interrupt") emitter.interrupted ||= await hasNextStep(this.context);
       const written = reason === "interrupt" || reason === "timeout" ? await readWritten(this.context) : undefined;
       if (written) emitter.values = written;
-      this.#end(run, emitter, status, { reason, error, tracer, feedback, written });
+      // It may have been rolled back in the meantime.
+      this.#end(run, emitter, status, { reason: stopReason(), error, tracer, feedback, written });
     };
     ctx.waitUntil(work());
     if (run.request.task || run.outcome.answered) ctx.waitUntil(this.outbox.deliver());
@@ -375,6 +461,9 @@ export class Runner {
     const { env, eventLog, values } = this.context;
     const emitter = new Emitter(eventLog, values, run.id);
     emitter.values = prior.values;
+    // Parallel tasks may have asked before the process stopped.
+    const waiting = this.context.checkpoints.interrupts();
+    emitter.interrupts = Object.fromEntries(Object.entries(prior.interrupts).filter(([task]) => task in waiting));
     const tracer = createTracer({ env, run, thread: this.context.record as ThreadRecord });
     this.#end(run, emitter, "error", { error: diedError(run.outcome, prior), tracer });
   }
@@ -397,18 +486,23 @@ export class Runner {
     const interrupts = interruptsAtEnd(emitter.interrupts, questions);
     Object.assign(outcome, { values: emitter.values, interrupts, error, stopped: reason });
     const prior = new Emitter(eventLog, values, run.id);
+    const said = eventLog.seq;
     const unused = unusedByRun(run, { questions, requested: emitter.requested, reason });
     emitEnd(prior, run, { interrupts: questions, requested: emitter.requested, ...ending });
+    const from = outcome.first_seq;
     outcome.first_seq ??= outcome.last_seq;
     const others = this.open.filter((one) => one.id !== run.id);
-    const record = recordAfter(before, run, emitter, { open: others.length > 0, reason, questions });
+    const after = recordAfter(before, run, emitter, { open: others.length > 0, reason, questions });
+    // Its last events tell readers that it has ended.
+    const erases = reason === "rollback" && from !== undefined;
+    const record = erases ? withRemoval(after, { run_id: run.id, detached: true, from, to: said }) : after;
     eventLog.due(() => {
       queueSideEffects(this.context, run, tracer);
       if (reason !== "rollback") tables.runs.end(run.id, run.status, JSON.stringify(outcome));
       this.context.writeRecord(record);
       undoResponses(this.context, run.id, unused);
       if (reason === "rollback") {
-        tables.deleteRun(run.id);
+        forgetRun(this.context, run);
         checkpoints.removeRun(run.id);
         return;
       }
@@ -454,13 +548,16 @@ export async function deleteRun(
   outbox: Outbox,
   runId: string,
 ): Promise<boolean> {
-  if (!context.run(runId)) return false;
-  if (runner.open.some((run) => run.id === runId)) {
-    runner.stop(runId, "interrupt");
+  // An earlier attempt of the call may have recorded the deletion, before its object restarted.
+  if (!context.run(runId) && !context.record?.removals?.some(({ run_id }) => run_id === runId)) return false;
+  // The end of a run that is stopped deletes it, so that the next run does not begin on what it leaves.
+  while (runner.open.some((run) => run.id === runId)) {
+    runner.stop(runId, "rollback");
     await runner.ended(runId);
   }
   while (!outbox.isSealed(runId)) await outbox.seal(runId);
-  await removeRun(context, runId, () => runner.busy);
+  const run = context.run(runId);
+  await (run ? runner.delete(run) : runner.remove());
   await context.project(runner);
   return true;
 }

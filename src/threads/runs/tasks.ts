@@ -90,7 +90,7 @@ function markCanceled(context: ThreadContext, taskId: string): void {
 /** The runs of the thread. */
 interface Runs {
   open: readonly RunRecord[];
-  stop(runId: string, action: CancelAction): void;
+  stopEach(ids: string[], action: CancelAction): void;
   ended(runId: string): Promise<unknown>;
 }
 
@@ -98,7 +98,7 @@ interface Runs {
 export async function cancelTask(context: ThreadContext, runs: Runs, taskId: string): Promise<void> {
   const ids = viewTask(context, taskId)?.runs.map((run) => run.run_id) ?? [];
   const open = runs.open.filter(({ id }) => ids.includes(id));
-  for (const { id } of open) runs.stop(id, "interrupt");
+  runs.stopEach(ids, "interrupt");
   if (open.length === 0) markCanceled(context, taskId);
   await Promise.all(ids.map((id) => runs.ended(id)));
 }

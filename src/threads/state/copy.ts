@@ -79,7 +79,15 @@ async function paste({ tables, checkpoints, threadId }: ThreadContext, source: T
   tables.transaction(() => first.answering?.forEach((run) => checkpoints.removeResumes(run)));
   const now = Date.now();
   // What is due on the source is not due on the copy, and it has a log of its own.
-  const { temporary: _temporary, kept: _kept, compacted: _compacted, prune: _prune, ...record } = first.thread;
+  const {
+    temporary: _temporary,
+    kept: _kept,
+    compacted: _compacted,
+    prune: _prune,
+    made_by: _made,
+    removals = [],
+    ...record
+  } = first.thread;
   const metadata = withinMetadata({ ...(given ?? record.metadata), thread_id: threadId });
   const own = {
     thread_id: threadId,
@@ -88,6 +96,10 @@ async function paste({ tables, checkpoints, threadId }: ThreadContext, source: T
     created: now,
     updated: now,
     ttl: restartTtl(record.ttl),
+    // Checkpoints of a deleted run that are not removed yet have been copied.
+    ...(removals.some(({ detached }) => !detached) && {
+      removals: removals.flatMap(({ run_id, detached }) => (detached ? [] : [{ run_id }])),
+    }),
   };
   tables.putThread(JSON.stringify({ ...record, ...own }));
 }

@@ -3,6 +3,7 @@ import { undoResponses } from "../interrupts/responses.ts";
 import { logError } from "../../lib/log.ts";
 import type { ThreadContext } from "../context.ts";
 import { Emitter } from "../log/emit.ts";
+import type { Removal } from "../record.ts";
 import type { Interrupts } from "../types.ts";
 import { graphAt } from "./graph.ts";
 import { readReplayed } from "./replayed.ts";
@@ -44,16 +45,19 @@ export async function keepLatestOnce(context: ThreadContext, runner: Exclusive):
   return true;
 }
 
-/** Deletes a run that has ended, its checkpoints and its writes. The thread then shows its latest checkpoint. */
-export async function removeRun(context: ThreadContext, runId: string, busy: () => boolean): Promise<void> {
-  const { checkpoints, eventLog, tables } = context;
+/**
+ * Removes the checkpoints and the writes of a deleted run. The thread then shows its latest checkpoint. Called while no run executes or
+ * begins. False when checkpoints stay, because no deployed graph can read what later ones are replayed from.
+ */
+export async function removeRun(context: ThreadContext, { run_id: runId, during }: Removal): Promise<boolean> {
+  const { checkpoints, eventLog } = context;
   const { values, needed } = await readReplayed(context, checkpoints.after(runId));
+  const isWhole = !needed.some(({ metadata }) => metadata.run_id === runId);
   eventLog.flush();
   const replaced = checkpoints.withValues(values);
   const before = asTexts(checkpoints.interrupts());
   let undone: string[] = [];
   eventLog.due(() => {
-    tables.deleteRun(runId);
     checkpoints.removeRun(runId, replaced, needed);
     const again = [...asTexts(checkpoints.interrupts())].filter(([id, text]) => before.get(id) !== text);
     undone = undoResponses(
@@ -63,15 +67,14 @@ export async function removeRun(context: ThreadContext, runId: string, busy: () 
     );
   });
   eventLog.flush();
-  if (context.gone) return;
+  if (context.gone) return true;
   askAgain(context, runId, undone);
-  // The end of a run in flight writes the record.
-  if (busy()) return;
   const graph = await graphAt(context, "threads.read").catch((error: unknown) => {
     logError(error, { thread: context.threadId, while: "reading the state after a run was deleted" });
     return undefined;
   });
-  if (graph && !busy()) await refresh(context, graph);
+  if (graph) await refresh(context, graph, during);
+  return isWhole;
 }
 
 /** The values of questions as JSON, by their ids. */

@@ -125,12 +125,26 @@ async function* readStates(
   }
 }
 
-/** Applies supersteps on top of a checkpoint (the latest when none is named) and refreshes the thread's values. */
+/** The checkpoint that an update with this id has made. */
+export function findUpdate(
+  { tables, threadId }: ThreadContext,
+  id: string | undefined,
+): { checkpoint: Json } | undefined {
+  const made = id === undefined ? undefined : tables.tombstones.read(id);
+  if (made === undefined) return undefined;
+  const [checkpoint_ns, checkpoint_id] = JSON.parse(made) as [string, string];
+  return { checkpoint: { thread_id: threadId, checkpoint_ns, checkpoint_id, checkpoint_map: null } };
+}
+
+/**
+ * Applies supersteps on top of a checkpoint (the latest when none is named) and refreshes the thread's values. `update_id`: in the
+ * metadata of what is written, so that a repeated request finds it.
+ */
 export async function applyUpdates(
   context: ThreadContext,
   steps: { updates: StateUpdate[] }[],
   checkpoint: CheckpointAddress | undefined,
-  graphId?: string,
+  { graphId, update_id }: { graphId?: string; update_id?: string } = {},
 ): Promise<{ checkpoint: Json }> {
   const { checkpoints, threadId } = context;
   const checkpointId = namesLatest(checkpoints, checkpoint) ? undefined : readCheckpointId(checkpoint);
@@ -142,7 +156,8 @@ export async function applyUpdates(
   try {
     const id = (graphIdAt(context, saved) ?? graphId) as string;
     if (options.checkpointId === undefined) await migrateOnce(graph, { checkpoints, threadId, graphId: id });
-    const own = saver(context, await describeWriter(graph, id), saved);
+    const writer = { ...(await describeWriter(graph, id)), ...(update_id !== undefined && { update_id }) };
+    const own = saver(context, writer, saved);
     written = await writeState(graph, own, options, steps);
     own.check();
   } catch (error) {
@@ -179,8 +194,8 @@ export async function readWritten(context: ThreadContext): Promise<ValueRefs | u
   }
 }
 
-/** Makes the thread's record show its latest checkpoint. */
-export async function refresh(context: ThreadContext, graph: Graph): Promise<void> {
+/** Makes the thread's record show its latest checkpoint. `keepsFailure`: the last run failed after what is shown. */
+export async function refresh(context: ThreadContext, graph: Graph, keepsFailure = false): Promise<void> {
   const { values, next } = await readSnapshot(graph, saver(context), { threadId: context.threadId });
   const { record } = context;
   if (!record) return;
@@ -193,8 +208,7 @@ export async function refresh(context: ThreadContext, graph: Graph): Promise<voi
     stateUpdated: now,
     values: encodeValues(context, values),
     interrupts,
-    rest: waits ? "interrupted" : "idle",
-    error: undefined,
+    ...(!(keepsFailure && record.rest === "error") && { rest: waits ? "interrupted" : "idle", error: undefined }),
     ttl: restartTtl(record.ttl),
   };
   context.eventLog.due(() => context.writeRecord(refreshed));

@@ -72,6 +72,11 @@ export class LongTexts {
     return isReference(held) ? this.get(held.slice(1)) : this.vault.open(held, ...row);
   }
 
+  /** A hash from which who can read the storage cannot confirm a guess of the text, where the workspace has a key. */
+  hash(text: string): string {
+    return this.vault.ring.hash(text);
+  }
+
   get #kind(): keyof typeof PART {
     return this.vault.ring.isOn ? "sealed" : "plain";
   }

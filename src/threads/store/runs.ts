@@ -32,9 +32,17 @@ export class RunStore {
     return this.#select("SELECT * FROM runs WHERE run_id = ?", runId)[0];
   }
 
-  insert(row: RunRow): void {
+  /** `row.fingerprint`: that of the request, not hashed. */
+  insert({ fingerprint, ...row }: RunRow): void {
     const request = this.sql.texts.store(row.request, "runs.request", row.run_id);
-    this.sql.insert("runs", { ...row, request, outcome: this.#outcome(row.run_id, row.outcome) });
+    const print = fingerprint == null ? null : this.sql.texts.hash(fingerprint);
+    this.sql.insert("runs", { ...row, fingerprint: print, request, outcome: this.#outcome(row.run_id, row.outcome) });
+  }
+
+  /** The runs whose requests have this fingerprint, newest first. */
+  withFingerprint(fingerprint: string): RunRow[] {
+    const sql = "SELECT * FROM runs WHERE fingerprint = ? ORDER BY created DESC, run_id DESC";
+    return this.#select(sql, this.sql.texts.hash(fingerprint));
   }
 
   set(runId: string, status: string, outcome: string | null): void {
@@ -72,6 +80,11 @@ export class RunStore {
       yield* rows;
       if (rows.length < most) return;
     }
+  }
+
+  /** The ids of runs that were made after this time, milliseconds. */
+  idsSince(time: number): string[] {
+    return this.sql.all<{ run_id: string }>("SELECT run_id FROM runs WHERE created > ?", time).map((row) => row.run_id);
   }
 
   /** Pending and running, in the order they will run. */

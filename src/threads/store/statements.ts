@@ -8,7 +8,7 @@ import { LongTexts, type LongTextValue, TextVault } from "./long-text.ts";
 /** The columns of each table, its key first, with the place of each in the shared table. */
 const PLACES = {
   thread: { only: "k1", format: "i", steps: "j", record: "record" },
-  runs: { run_id: "k1", created: "i", status: "t", request: "u", outcome: "v" },
+  runs: { run_id: "k1", created: "i", fingerprint: "record", status: "t", request: "u", outcome: "v" },
   segments: {
     first_seq: "k1",
     n: "k2",
@@ -27,13 +27,14 @@ const PLACES = {
   tasks: { task_id: "k1", body: "t" },
   answers: { interrupt_id: "k1", n: "k2", body: "t" },
   links: { link_id: "k1", body: "t" },
+  tombstones: { id: "k1", until: "i", body: "t" },
 } as const;
 
 export type TableName = keyof typeof PLACES;
 export const TABLE_NAMES = Object.keys(PLACES) as TableName[];
 
 /**
- * One table of SQLite for all of them. The thread's own row is of the kind '', and holds the version (lib/object-tables.ts). In rows of events `record` holds a pack of checkpoints, and `k3` the ids that it spans (packs.ts).
+ * One table of SQLite for all of them. The thread's own row is of the kind '', and holds the version (lib/object-tables.ts). In rows of events `record` holds a pack of checkpoints, and `k3` the ids that it spans (packs.ts); in rows of runs `record` holds the hash of a fingerprint.
  */
 const SCHEMA: TableSchema = {
   kind: "thread",
@@ -193,6 +194,8 @@ export interface RunRow {
   status: string;
   request: string;
   outcome: string | null;
+  /** A hash of the fingerprint of its request (`LongTexts.hash`); null for one without a fingerprint. */
+  fingerprint?: string | null;
 }
 
 /** Events that one flush wrote, and the metadata that they share: JSON arrays. */

@@ -6,6 +6,7 @@ import { ResponseStore } from "./interrupts.ts";
 import { OutboxStore } from "./outbox.ts";
 import { PackStore } from "./packs.ts";
 import { type StoredEnding, RunStore } from "./runs.ts";
+import { Tombstones } from "./tombstones.ts";
 import { type LongTextValue, TextVault } from "./long-text.ts";
 import {
   EVENT_TEXTS,
@@ -36,6 +37,7 @@ export class Tables {
   readonly packs: PackStore;
   readonly runs: RunStore;
   readonly responses: ResponseStore;
+  readonly tombstones: Tombstones;
   readonly #sql: Statements;
 
   constructor(
@@ -47,6 +49,7 @@ export class Tables {
     this.runs = new RunStore(this.#sql, () => (JSON.parse(this.thread() ?? "{}") as HeldRecord).ended);
     this.outbox = new OutboxStore(this.#sql, (work) => this.transaction(work));
     this.responses = new ResponseStore(this.#sql);
+    this.tombstones = new Tombstones(this.#sql);
   }
 
   /** Rows written since the object woke: what the bench reports. */
@@ -304,6 +307,7 @@ export class Tables {
     this.packs.forget();
     this.runs.forget();
     this.outbox.forget();
+    this.tombstones.forget();
   }
 
   /**

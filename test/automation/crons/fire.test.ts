@@ -277,6 +277,23 @@ describe("a firing whose run is open", () => {
     await deleteCron(db, "w", cron.id);
   });
 
+  it("counts as started when its run was deleted before a second delivery of its message", async () => {
+    const start = Date.parse("2026-05-09T06:00Z");
+    const cron = await newCron(start, { threadId: null, onRunCompleted: "delete", endTime: start });
+    const { threads, queue, ...run } = world();
+    await run.tick(start);
+    const [firing] = queue;
+    const second: CronThreads = {
+      ...threads,
+      async start() {
+        throw new Problem(409, "The run was deleted.", { code: "run_deleted" });
+      },
+    };
+    await startFiring(db, firing!, second, start);
+    expect(await listFirings(cron)).toMatchObject([{ state: "started" }]);
+    await deleteCron(db, "w", cron.id);
+  });
+
   it("is not taken back by a delivery that ends later than another one", async () => {
     const start = Date.parse("2026-05-09T12:00Z");
     const cron = await newCron(start, { endTime: start });

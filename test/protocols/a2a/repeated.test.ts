@@ -3,7 +3,7 @@ import "../../support/graphs.ts";
 import { beforeAll, expect, it } from "vitest";
 import { type Caller, newCaller } from "../../support/caller.ts";
 import { get } from "../../threads/client.ts";
-import { events, type Json, message03, message1, stream } from "./rpc.ts";
+import { events, type Json, message03, message1, sendRaw, stream } from "./rpc.ts";
 
 let caller: Caller;
 beforeAll(async () => {
@@ -62,4 +62,18 @@ it("answers a task's question once", async () => {
   const again = await events(caller, "SendStreamingMessage", sent, under);
   expect(again).toMatchObject([{ task: { id: task.id, status: { state: "TASK_STATE_COMPLETED" } } }]);
   expect(await listRuns(task)).toHaveLength(2);
+});
+
+it.each(["run", "thread"])("does not run again when its %s was deleted", async (what) => {
+  const sent = { message: message1("chunks") };
+  const under = createKeyOptions();
+  const [{ task }] = await events(caller, "SendStreamingMessage", sent, under);
+  const thread = `/threads/${task.contextId}`;
+  const [run] = (await listRuns(task)) as { run_id: string }[];
+  const path = what === "run" ? `${thread}/runs/${run?.run_id}` : thread;
+  expect((await caller.fetch(path, { method: "DELETE" })).status).toBe(204);
+  // The same request, byte by byte.
+  const again = await sendRaw(caller, { jsonrpc: "2.0", id: "s", method: "SendStreamingMessage", params: sent }, under);
+  expect(await again.json()).toMatchObject({ error: { code: -32004, message: expect.stringContaining("deleted") } });
+  expect((await caller.fetch(`${thread}/runs`)).status).toBe(what === "run" ? 200 : 404);
 });

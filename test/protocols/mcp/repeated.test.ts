@@ -92,3 +92,13 @@ it.each([
   expect(await listRuns(thread_id)).toHaveLength(3);
   expect(await send(answer(), STREAM)).toMatchObject({ error: { code: -32602 } });
 });
+
+it("does not run again when its thread was deleted", async () => {
+  const given = { name: "actor", arguments: say("ask") };
+  const headers = { ...STREAM, ...createKeyHeaders() };
+  const { result } = await call(given, headers);
+  const thread = `/threads/${result?._meta.thread_id}`;
+  expect((await caller.fetch(thread, { method: "DELETE" })).status).toBe(204);
+  expect(await call(given, headers)).toMatchObject({ error: { message: expect.stringContaining("deleted") } });
+  expect((await caller.fetch(thread)).status).toBe(404);
+});

@@ -46,7 +46,7 @@ const ofProtocol = (shown: Shown[]) =>
   );
 
 function createReaders(tables: Tables, eventLog: EventLog, values: ValueStore): Reader[] {
-  const source = { tables, eventLog, values, settled: () => true, resting: () => false };
+  const source = { tables, eventLog, values, settled: () => true, resting: () => false, isOfDeletedRun: () => false };
   const text = async (query: TailQuery, framing: Framing) =>
     new Response(
       tail(source, { ...query, replayOnly: true }, framing, { onLeave: () => undefined, inside: true }),

@@ -30,6 +30,7 @@ function openLog(storage: DurableObjectStorage) {
       values: new ValueStore(tables, log),
       settled: () => true,
       resting: () => false,
+      isOfDeletedRun: () => false,
     };
     const bytes = tail(source, { after, replayOnly: true }, asLine, { onLeave: () => undefined, inside: true });
     const lines = (await new Response(bytes).text()).split("\n").filter((line) => line !== "");

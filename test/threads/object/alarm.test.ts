@@ -17,7 +17,7 @@ function armWith(context: object, runner: object): number | undefined {
   const setAlarm = vi.fn<(at: number) => void>();
   const parts = {
     ctx: { waitUntil: () => undefined, storage: { setAlarm } },
-    tables: { outbox: { nextDue: () => undefined } },
+    tables: { tombstones: { nextDue: () => undefined }, outbox: { nextDue: () => undefined } },
     eventLog: { isRead: false },
     ...context,
   };
@@ -81,9 +81,17 @@ const outbox = { nextDue: () => NOW };
 const AT_REST = { busy: false, open: [] };
 
 it.each<[string, object, number | undefined]>([
-  ["an effect that is being carried out", { tables: { outbox } }, 4_000],
-  ["the same with an alarm in half a minute", { tables: { outbox }, alarmAt: NOW + 30_000 }, undefined],
-  ["the same with a later alarm", { tables: { outbox }, alarmAt: NOW + 30_001 }, 4_000],
+  ["an effect that is being carried out", { tables: { outbox, tombstones: { nextDue: () => undefined } } }, 4_000],
+  [
+    "the same with an alarm in half a minute",
+    { tables: { outbox, tombstones: { nextDue: () => undefined } }, alarmAt: NOW + 30_000 },
+    undefined,
+  ],
+  [
+    "the same with a later alarm",
+    { tables: { outbox, tombstones: { nextDue: () => undefined } }, alarmAt: NOW + 30_001 },
+    4_000,
+  ],
   ["an index row that is being written", { stale: true, isProjecting: true }, 4_000],
   ["the same with an alarm in half a minute", { stale: true, isProjecting: true, alarmAt: NOW + 30_000 }, undefined],
   ["an index row that was not written", { stale: true, isProjecting: false, alarmAt: NOW + 30_000 }, 2_000],

@@ -2,6 +2,7 @@
 import { budgetInterrupt } from "../budget.ts";
 import { remoteProblem } from "../../../lib/problem.ts";
 import { deriveUuid } from "../../../lib/uuid.ts";
+import { KEPT_MS } from "../../../access/idempotency/store.ts";
 import { runOfInterrupt } from "../resume.ts";
 import { listInterrupts } from "../waiting.ts";
 import { acceptedResponseOfRun, findAcceptedResponse } from "../responses.ts";
@@ -38,6 +39,7 @@ export function makeLink(context: ThreadContext, open: OpenRuns, given: NewLink)
   if (!record || record.temporary) throw threadNotFound(context.threadId);
   const known = readLink(context, given.link_id);
   if (known) return known;
+  if (tables.tombstones.has(given.link_id)) throw remoteProblem(409, "This link has been revoked.", "link_revoked");
   const { interrupt_id } = given;
   const taken = findAcceptedResponse(context, interrupt_id) ?? findRunThatResumes(context, open, interrupt_id);
   if (!taken && !pendingInterrupts(record).includes(interrupt_id))
@@ -71,7 +73,8 @@ export function ownLink(
   );
   const known = readLink(context, link_id);
   if (known) return known;
-  if (validLinks(context).length >= MAX_LINKS) return undefined;
+  // Until the period is over: the address that was revoked must not become valid again.
+  if (tables.tombstones.has(link_id) || validLinks(context).length >= MAX_LINKS) return undefined;
   const by = { kind: "weir", credentialId: via };
   const link = { link_id, interrupt_id: id, expires: Date.now() + OWN_MS, by, turn, created: Date.now() };
   tables.transaction(() => tables.responses.putLink(link_id, JSON.stringify(link)));
@@ -88,8 +91,13 @@ export function listLinks(context: ThreadContext, open: OpenRuns, interruptId: s
 
 export function removeLink(context: ThreadContext, interruptId: string, linkId: string): boolean {
   const { record, tables } = context;
-  if (!record || record.temporary || readLink(context, linkId)?.interrupt_id !== interruptId) return false;
-  tables.transaction(() => tables.responses.removeLink(linkId));
+  const link = record && !record.temporary ? readLink(context, linkId) : undefined;
+  if (link?.interrupt_id !== interruptId) return false;
+  tables.transaction(() => {
+    tables.responses.removeLink(linkId);
+    // The id of a link of the server's own is derived for less than the link's time, that of another one as long as a key is kept.
+    tables.tombstones.add(linkId, Math.max(link.expires, Date.now() + KEPT_MS));
+  });
   return true;
 }
 
@@ -125,7 +133,8 @@ export function requestToResume(
   const asking = ids[0] === undefined ? undefined : runOfInterrupt(context, ids[0]);
   if (!asking) return undefined;
   const { input: _input, command: _command, checkpoint: _checkpoint, fingerprint: _print, ...request } = asking.request;
-  const { temporary: _temporary, keep_interrupts: _keep, keep_until: _until, after_seconds: _after, ...own } = request;
+  const { chosen_id: _chosen, after_seconds: _after, ...asked } = request;
+  const { temporary: _temporary, keep_interrupts: _keep, keep_until: _until, ...own } = asked;
   return {
     ...own,
     run_id,
