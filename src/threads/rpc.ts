@@ -173,8 +173,11 @@ export interface ThreadRpc extends LinkRpc {
   /** What the conversation is called: the beginning of the first thing a person said. */
   title(): Promise<string | undefined>;
   patch(change: ThreadPatch): Promise<Thread>;
-  /** Deletes the thread whole: runs, checkpoints, log. False when there was none. */
-  remove(): Promise<boolean>;
+  /**
+   * Deletes the thread whole: runs, checkpoints, log. False when there was none, or when its metadata no longer contain `only`, by
+   * which the index found it.
+   */
+  remove(only?: Json): Promise<boolean>;
   /** Deletes the thread unless a run is open, also one that waits to begin. False when one is. */
   removeIdle(): Promise<boolean>;
   /**

@@ -50,7 +50,10 @@ export async function deleteThreads(
     const rows = found.slice(0, PAGE);
     const results = await settleEach(rows, async ({ id }) => {
       if (!(await may(id))) return "kept";
-      return (await threadStub(env, workspaceId, id).remove()) ? "removed" : "absent";
+      const thread = threadStub(env, workspaceId, id);
+      if (await thread.remove(metadata)) return "removed";
+      // The index may be behind the thread: that of another assistant stays.
+      return metadata && (await thread.summary()) ? "kept" : "absent";
     });
     const outcomes = results.map((result) => (result.status === "fulfilled" ? result.value : "failed"));
     for (const result of results) if (result.status === "rejected") failed.push(result.reason);

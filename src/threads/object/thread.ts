@@ -1,5 +1,6 @@
 /** The Durable Object of one thread: its runs, checkpoints and event log. One writer, by construction. */
 import { findAcceptedResponse } from "../interrupts/responses.ts";
+import { runOfInterrupt } from "../interrupts/resume.ts";
 import type * as types from "../types.ts";
 import {
   type InterruptLink,
@@ -18,6 +19,7 @@ import { withLimitsNow } from "../runs/insert.ts";
 import { findLinkState, requestToResume, listLinks, makeLink, ownLink, removeLink } from "../interrupts/links/links.ts";
 import { NEWER_ALARM_MS } from "../../lib/object-tables.ts";
 import { isKeyDestroyed } from "../../access/encryption/ring.ts";
+import { containsJson } from "../../access/users/handlers.ts";
 import { remoteProblem } from "../../lib/problem.ts";
 import { armAlarm, onAlarm, restoreAlarm } from "./alarm.ts";
 import type { Json } from "../../lib/json.ts";
@@ -160,9 +162,9 @@ export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, Link
   }
 
   async summary(): Promise<types.ThreadSummary | undefined> {
-    return isKeyDestroyed(this.#parts)
-      ? UNREADABLE_SUMMARY
-      : readThreadSummary(this.#context.record, this.#runner.busy);
+    if (isKeyDestroyed(this.#parts)) return UNREADABLE_SUMMARY;
+    const assistantOf = (id: string) => runOfInterrupt(this.#context, id)?.request.assistant_id;
+    return readThreadSummary(this.#context.record, this.#runner.busy, assistantOf);
   }
 
   async title(): Promise<string | undefined> {
@@ -179,13 +181,16 @@ export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, Link
     return this.#shown(this.#existing());
   }
 
-  async remove(): Promise<boolean> {
+  async remove(only?: Json): Promise<boolean> {
     if (isKeyDestroyed(this.#parts)) return this.removeIdle();
     const { context, runner } = this.#opened();
+    const isMeant = () => !only || containsJson(context.record?.metadata ?? {}, only);
     if (!context.record) return false;
     // While runs end, others may begin, or another request may delete the thread.
-    do await runner.stopAll("interrupt");
-    while (!context.gone && !(await this.#forget()));
+    do {
+      if (!isMeant()) return false;
+      await runner.stopAll("interrupt");
+    } while (!context.gone && !(await this.#forget(isMeant)));
     return true;
   }
 

@@ -1,7 +1,7 @@
 /** What the end of a run leaves: the record of the thread, the event that says how it ended, links for feedback, a compacted log. */
 import { nextPass } from "../log/compact.ts";
 import type { ThreadContext } from "../context.ts";
-import { type ThreadRecord, restartTtl } from "../record.ts";
+import { restartTtl, type ThreadRecord, withoutRun } from "../record.ts";
 import type { Json } from "../../lib/json.ts";
 import type { Emitter } from "../log/emit.ts";
 import { spendingAfter } from "./spending.ts";
@@ -42,15 +42,25 @@ export function compact(context: ThreadContext): void {
 /** How long the thread of a stateless run is found after the run's end, milliseconds. */
 const FOUND_MS = 60_000;
 
-/**
- * The record after a run has ended. `open`: other runs are. `reason`: why the run was stopped, if it was. `questions`: what
- * waits for an answer now.
- */
+interface LeftByRun {
+  /** Other runs are open. */
+  open: boolean;
+  /** Why the run was stopped, if it was. */
+  reason?: StopReason;
+  /** The interrupts that wait now. */
+  questions: Interrupts;
+  /** The state that it leaves; undefined when it has left that of before. */
+  values?: ValueRefs;
+  /** The graph has stopped between two steps. */
+  waits: boolean;
+}
+
+/** The record after a run has ended that gave this many deltas. */
 export function recordAfter(
   record: ThreadRecord,
   run: RunRecord,
-  emitter: Emitter,
-  { open, reason, questions: interrupts }: { open: boolean; reason?: StopReason; questions: Interrupts },
+  deltas: number,
+  { open, reason, questions: interrupts, values, waits }: LeftByRun,
 ): ThreadRecord {
   const now = Date.now();
   const { status, outcome } = run;
@@ -58,16 +68,16 @@ export function recordAfter(
   const failed = status === "error" || status === "timeout";
   const asks = ran && record.temporary?.keep_questions && Object.keys(interrupts).length > 0;
   return {
-    ...record,
+    ...(reason === "rollback" ? withoutRun(record, run.request, outcome.replaced) : record),
     updated: now,
     ...(ran && {
       stateUpdated: now,
-      values: emitter.values ?? record.values,
+      values: values ?? record.values,
       interrupts,
-      rest: failed ? "error" : emitter.interrupted || Object.keys(interrupts).length > 0 ? "interrupted" : "idle",
+      rest: failed ? "error" : waits || Object.keys(interrupts).length > 0 ? "interrupted" : "idle",
       error: outcome.error,
     }),
-    compacted: compactLater(record, emitter.deltas, now),
+    compacted: compactLater(record, deltas, now),
     ...(record.temporary && !open && { temporary: asks ? undefined : endingAt(record.temporary, now) }),
     ttl: restartTtl(record.ttl),
     ...(outcome.spent && { spent: spendingAfter(record, run) }),
@@ -127,6 +137,8 @@ export interface RunEnding {
   feedback?: Record<string, string>;
   /** The values with what ended nodes have written, of a run that was stopped beside them. */
   written?: ValueRefs;
+  /** The thread's graph waits between two steps; as the run itself says when absent. */
+  waits?: boolean;
 }
 
 interface EndOfRun extends RunEnding {

@@ -29,14 +29,15 @@ import type { ThreadContext } from "../context.ts";
 import {
   checkContinuation,
   forkedFrom,
+  isAside,
   refuseLateResponses,
   chooseWrite,
   newRun,
   repeatedRun,
   threadFor,
-  withAssistants,
+  withConfigOfRaiser,
 } from "./insert.ts";
-import type { ThreadRecord } from "../record.ts";
+import { ownerReplaced, type ThreadRecord, withOwner } from "../record.ts";
 import type { RunRequest } from "../rpc.ts";
 import { isMigrated } from "../state/migrate.ts";
 import { hasNextStep, readWritten } from "../state/state.ts";
@@ -92,6 +93,12 @@ function countDeaths({ finished = -1, deaths = 0 }: RunOutcome, prior: PriorAtte
 /** When a run's tokens are written, by its `durability`. */
 const TOKEN_WRITES = { sync: "first", async: "soon", exit: "late" } as const;
 
+/** The record while the run executes. Of the same graph and assistant only its time is new, which the run's end writes. */
+const begunRecord = (record: ThreadRecord, { request }: RunRecord): ThreadRecord => ({
+  ...withOwner(record, request),
+  updated: Date.now(),
+});
+
 interface Active {
   run: RunRecord;
   stop: AbortController;
@@ -115,7 +122,6 @@ export class Runner {
     private readonly arm: () => void,
   ) {
     this.#open = orderRuns(context.tables.runs.open().map(toRunRecord));
-    if (context.record) context.record = withAssistants(context.record, this.#open);
     this.#gate = new SlotGate(context, () => {
       this.#continue();
       // Readers of a run that waits may let the object rest.
@@ -152,23 +158,24 @@ export class Runner {
   }
 
   /** Inserts the run by its multitask strategy, and starts it when it is its turn. `isRead`: its caller reads its stream. */
-  create(request: RunRequest, isRead = false): RunRecord {
-    const known = this.context.run(request.run_id) ?? repeatedRun(this.context, this.open, request);
+  create(given: RunRequest, isRead = false): RunRecord {
+    const known = this.context.run(given.run_id) ?? repeatedRun(this.context, this.open, given);
     if (known) return known;
-    if (!request.strict_resume) refuseLateResponses(this.context, this.open, request);
+    if (!given.strict_resume) refuseLateResponses(this.context, this.open, given);
+    const request = withConfigOfRaiser(this.context, given);
     const strategy = readStrategy(request);
     const record = threadFor(this.context, request);
     if (strategy === "reject" && this.open.length > 0) throw busy();
     const text = JSON.stringify(request);
-    const given = newRun(this.open, request, text.length);
+    const created = newRun(this.open, request, text.length);
     const before = [...this.open];
-    const starts = !this.#active && this.#held === 0 && isInFlight(given) && !this.busy && !request.flow;
+    const starts = !this.#active && this.#held === 0 && isInFlight(created) && !this.busy && !request.flow;
     const { eventLog, tables } = this.context;
     const run = eventLog.commit(() => {
-      const made = starts ? this.#begin(given) : given;
+      const made = starts ? this.#begin(created, record) : created;
       eventLog.due(() => {
-        // Of an existing thread the time of its last change and its assistant are new, which the run's end writes.
-        if (!this.context.record) this.context.writeRecord(record);
+        const kept = starts ? withOwner(record, request) : record;
+        if (kept !== this.context.record) this.context.writeRecord(kept);
         const row = { run_id: made.id, created: made.created, status: made.status, request: text };
         tables.runs.insert({ ...row, outcome: starts ? JSON.stringify(made.outcome) : null });
         joinTask(this.context, request);
@@ -179,7 +186,7 @@ export class Runner {
       return made;
     }, chooseWrite);
     if (isRead) eventLog.expectReader();
-    this.context.keepRecord(record);
+    this.context.keepRecord(starts ? begunRecord(record, run) : record);
     this.#open = orderRuns([...before, run]);
     this.context.projectSoon(this);
     if (starts) this.#launch(run);
@@ -196,12 +203,15 @@ export class Runner {
     const [waiting, ...others] = this.open;
     if (!waiting || !isInFlight(waiting) || !this.#gate.opens(waiting)) return;
     const { eventLog, tables } = this.context;
+    const record = this.context.record as ThreadRecord;
     const { attempt, first_seq = 1 } = waiting.outcome;
     const prior = attempt > 0 ? readPriorAttempt(tables, first_seq, waiting.id) : undefined;
     if (prior && attemptsSpent(this.context.env, waiting.outcome, prior)) return this.#giveUp(waiting, prior);
     const run = eventLog.commit(() => {
-      const begun = this.#begin(waiting, prior);
+      const begun = this.#begin(waiting, record, prior);
       eventLog.due(() => {
+        const kept = withOwner(record, begun.request);
+        if (kept !== record) this.context.writeRecord(kept);
         tables.runs.set(begun.id, begun.status, JSON.stringify(begun.outcome));
         if (attempt === 0) queueTaskBegin(this.context, begun);
         // The answer is given again: LangGraph would take the one of the attempt before for the first question, and this for the next.
@@ -210,6 +220,7 @@ export class Runner {
       });
       return begun;
     }, chooseWrite);
+    this.context.keepRecord(begunRecord(record, run));
     this.#open = [run, ...others];
     this.context.projectSoon(this);
     this.#launch(run, prior);
@@ -306,7 +317,7 @@ export class Runner {
   }
 
   /** The run as its next attempt begins; appends the events that say so. Called within a commit. */
-  #begin(run: RunRecord, prior?: PriorAttempt): RunRecord {
+  #begin(run: RunRecord, record: ThreadRecord, prior?: PriorAttempt): RunRecord {
     const { eventLog, values } = this.context;
     const emitter = new Emitter(eventLog, values, run.id);
     const attempt = run.outcome.attempt + 1;
@@ -323,6 +334,7 @@ export class Runner {
       ...countAttempt(run.outcome, prior),
       began: run.outcome.began ?? Date.now(),
       first_seq: seen ? run.outcome.first_seq : first,
+      replaced: run.outcome.replaced ?? ownerReplaced(record, run.request),
       refusal,
       ...place,
       ...(answered.length > 0 && { answered }),
@@ -355,11 +367,14 @@ export class Runner {
       if (emitter.deltas > 1 && !stop.signal.aborted) await eventLog.tokensTaken();
       const feedback = error || stop.signal.aborted ? undefined : await listRunFeedback(this.context, run, tracer);
       const reason = stop.signal.reason as StopReason | undefined;
+      const aside = isAside(this.context, run);
+      const waits = aside || reason === "interrupt" ? await hasNextStep(this.context) : emitter.interrupted;
       // A graph that was stopped between two steps waits there, as one that paused itself.
-      if (reason === "interrupt") emitter.interrupted ||= await hasNextStep(this.context);
-      const written = reason === "interrupt" || reason === "timeout" ? await readWritten(this.context) : undefined;
+      if (!aside) emitter.interrupted ||= waits;
+      const isCut = !aside && (reason === "interrupt" || reason === "timeout");
+      const written = isCut ? await readWritten(this.context) : undefined;
       if (written) emitter.values = written;
-      this.#end(run, emitter, status, { reason, error, tracer, feedback, written });
+      this.#end(run, emitter, status, { reason, error, tracer, feedback, written, waits });
     };
     ctx.waitUntil(work());
     if (run.request.task || run.outcome.answered) ctx.waitUntil(this.outbox.deliver());
@@ -401,7 +416,10 @@ export class Runner {
     emitEnd(prior, run, { interrupts: questions, requested: emitter.requested, ...ending });
     outcome.first_seq ??= outcome.last_seq;
     const others = this.open.filter((one) => one.id !== run.id);
-    const record = recordAfter(before, run, emitter, { open: others.length > 0, reason, questions });
+    const { waits = emitter.interrupted } = ending;
+    const left = isAside(this.context, run) ? undefined : emitter.values;
+    const after = { open: others.length > 0, reason, questions, values: left, waits };
+    const record = recordAfter(before, run, emitter.deltas, after);
     eventLog.due(() => {
       queueSideEffects(this.context, run, tracer);
       if (reason !== "rollback") tables.runs.end(run.id, run.status, JSON.stringify(outcome));

@@ -6,6 +6,8 @@ import { type CheckpointEntry, replayedChannels } from "../checkpoints/checkpoin
 import type { ThreadContext } from "../context.ts";
 import type { Json } from "../../lib/json.ts";
 import { Emitter } from "../log/emit.ts";
+import { type ThreadOwner, withoutRun } from "../record.ts";
+import type { RunRecord } from "../run.ts";
 import type { Interrupts } from "../types.ts";
 import { graphOfThread, refresh, saver } from "./state.ts";
 
@@ -52,10 +54,14 @@ export async function removeRun(context: ThreadContext, runId: string, busy: () 
   eventLog.flush();
   const replaced = checkpoints.withValues(snapshots);
   const before = asTexts(checkpoints.interrupts());
+  const run = context.run(runId);
   let undone: string[] = [];
+  let { record } = context;
   eventLog.due(() => {
     tables.deleteRun(runId);
     checkpoints.removeRun(runId, replaced);
+    record = recordWithout(context, run, busy());
+    if (record && record !== context.record) context.writeRecord(record);
     const again = [...asTexts(checkpoints.interrupts())].filter(([id, text]) => before.get(id) !== text);
     undone = undoResponses(
       context,
@@ -65,6 +71,7 @@ export async function removeRun(context: ThreadContext, runId: string, busy: () 
   });
   eventLog.flush();
   if (context.gone) return;
+  if (record) context.keepRecord(record);
   askAgain(context, runId, undone);
   // The end of a run in flight writes the record.
   if (busy()) return;
@@ -73,6 +80,16 @@ export async function removeRun(context: ThreadContext, runId: string, busy: () 
     return undefined;
   });
   if (graph && !busy()) await refresh(context, graph);
+}
+
+/**
+ * The record without the run: its graph and assistant are those of the latest checkpoint that is left, as its values are; without
+ * one, those of before the run. While a run is in flight they are that run's.
+ */
+function recordWithout({ record, checkpoints }: ThreadContext, run: RunRecord | undefined, busy: boolean) {
+  if (!record || !run || busy) return record;
+  const left = checkpoints.get("")?.metadata as ThreadOwner | undefined;
+  return withoutRun(record, run.request, left ?? run.outcome.replaced);
 }
 
 /** The values of questions as JSON, by their ids. */
