@@ -42,6 +42,8 @@ export interface RunRequest {
   assistant: { config: Json; context: Json; metadata: Json };
   input?: unknown;
   command?: WireCommand | null;
+  /** What a protocol's client has sent, from which `input`, `command` and `checkpoint` are made when the run begins (runs/sent.ts). */
+  sent?: SentRequest;
   config?: Json;
   context?: Json;
   metadata?: Json;
@@ -84,6 +86,15 @@ export interface RunRequest {
   actor?: Actor;
   /** The task it belongs to; the first run of one makes it, with these hooks (see `ThreadRpc.setHook`). */
   task?: { task_id: string; hooks?: Record<string, Json> };
+}
+
+export interface SentRequest {
+  /** Which reader of the thread's object reads it. */
+  protocol: string;
+  /** Undefined once the run has begun. */
+  body?: Json;
+  /** What it asks for: a request that asks for the same while the run is open joins the run. */
+  asks?: string;
 }
 
 export interface CreateThread {

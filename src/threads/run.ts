@@ -56,6 +56,8 @@ export interface RunOutcome {
   stopped?: StopReason;
   /** It answered what does not wait, so it runs nothing. */
   refusal?: ResumeRefusal;
+  /** What was sent asks nothing of the thread as it was when the run began, or cannot be carried out there, so it runs nothing. */
+  idle?: { error?: RunError };
 }
 
 /** Why a strict resume runs nothing, as clients read it in the run's end. */

@@ -39,6 +39,7 @@ import {
 } from "../record.ts";
 import type * as rpc from "../rpc.ts";
 import { deleteRun, type Runner } from "../runs/runner.ts";
+import type { SentReaders } from "../runs/sent.ts";
 import { chooseOpen, listOpen, listRuns, readResult } from "../runs/lists.ts";
 import { runStream, threadStream } from "../runs/stream.ts";
 import { toWireRun, type RunRecord } from "../run.ts";
@@ -69,6 +70,8 @@ export interface ThreadProtocol {
 export interface ThreadHooks {
   /** The call that a change of a task leads to. */
   onTask: OnTask;
+  /** What protocols make of their clients' requests when a run begins. */
+  readers: SentReaders;
   /** `read` gives the log to sockets of the object itself. */
   openProtocol(ctx: DurableObjectState, env: Env, thread: rpc.ThreadRpc, read: ReadLog): ThreadProtocol;
 }
@@ -94,8 +97,8 @@ export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, Link
 
   #start(before?: Outbox): void {
     const { ctx, ring } = this;
-    const { onTask } = this.hooks;
-    this.#parts = readThreadParts(ctx, this.env, { ring, onTask, before });
+    const { onTask, readers } = this.hooks;
+    this.#parts = readThreadParts(ctx, this.env, { ring, onTask, readers, before });
     if (before || this.#parts instanceof Error) return;
     // A run that was open at a crash resumes immediately, not only when the alarm fires.
     if (this.#runner.open.length > 0) ctx.waitUntil(Promise.resolve().then(() => this.#runner.next()));
@@ -271,24 +274,26 @@ export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, Link
   }
 
   async cancel(runId: string, action: types.CancelAction, wait: boolean): Promise<types.RunStatus | undefined> {
-    const ended = this.#runner.cancel(runId, action);
-    if (wait) await this.#runner.ended(runId);
+    const id = this.#idOf(runId);
+    const ended = this.#runner.cancel(id, action);
+    if (wait) await this.#runner.ended(id);
     return ended;
   }
 
   async cancelMany(which: rpc.OpenRuns, action: types.CancelAction): Promise<number> {
     if (isUnreadable(this.#parts)) return 0;
-    const chosen = chooseOpen(this.#runner.open, which);
+    const runIds = which.runIds?.map((id) => this.#idOf(id));
+    const chosen = chooseOpen(this.#runner.open, { ...which, runIds });
     for (const { id } of chosen) this.#runner.stop(id, action);
     return chosen.length;
   }
 
   async deleteRun(runId: string): Promise<boolean> {
-    return deleteRun(this.#context, this.#runner, this.#outbox, runId);
+    return deleteRun(this.#context, this.#runner, this.#outbox, this.#idOf(runId));
   }
 
-  async join(runId: string): Promise<ReadableStream<Uint8Array>> {
-    if (!this.#context.run(runId)) throw remoteProblem(404, "Run not found.");
+  async join(given: string): Promise<ReadableStream<Uint8Array>> {
+    const { id: runId } = this.#context.existingRun(given);
     if (this.#runner.resting && !this.#runner.settled(runId))
       return new Blob([restMark(this.#context.eventLog.visible)]).stream();
     await this.#runner.ended(runId);
@@ -316,8 +321,8 @@ export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, Link
   }
 
   async follow(query: TailQuery): Promise<ReadableStream<Uint8Array>> {
-    if (query.runId !== undefined && !this.#context.run(query.runId)) throw remoteProblem(404, "Run not found.");
-    return this.#read(query);
+    const { runId } = query;
+    return this.#read(runId === undefined ? query : { ...query, runId: this.#context.existingRun(runId).id });
   }
 
   async streamEvents(filter: object, after: number, dialect: string): Promise<ReadableStream<Uint8Array>> {
@@ -413,6 +418,11 @@ export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, Link
   /** Of the tests and benches: rows written since this object woke, and who reads. */
   async figures(): Promise<{ rowsWritten: number } & ReturnType<Sleepers["figures"]>> {
     return { rowsWritten: this.#context.tables.rowsWritten, ...this.#sleepers.figures() };
+  }
+
+  /** The run's own id: a request that has joined it has another one. */
+  #idOf(runId: string): string {
+    return this.#context.run(runId)?.id ?? runId;
   }
 
   /** The log's events as bytes in a framing: replayed, then live. `inside`: the reader is in this object. */

@@ -42,6 +42,20 @@ export function compact(context: ThreadContext): void {
 /** How long the thread of a stateless run is found after the run's end, milliseconds. */
 const FOUND_MS = 60_000;
 
+/** The end of a run that executes nothing: its readers get the thread as it is, with what waits there. */
+export function showThread(
+  { values, interrupts, rest }: ThreadRecord,
+  emitter: Emitter,
+  error?: RunError,
+): { status: RunStatus; error?: RunError } {
+  if (error) return { status: "error", error };
+  if (values) emitter.emit("values", [], JSON.stringify({ $v: values }), { refs: true });
+  emitter.values = values ?? undefined;
+  for (const { id = "", value } of Object.values(interrupts).flat())
+    emitter.emit("input.requested", [], JSON.stringify({ interrupt_id: id, payload: value }));
+  return { status: rest === "interrupted" ? "interrupted" : "success" };
+}
+
 interface LeftByRun {
   /** Other runs are open. */
   open: boolean;
@@ -64,7 +78,7 @@ export function recordAfter(
 ): ThreadRecord {
   const now = Date.now();
   const { status, outcome } = run;
-  const ran = outcome.attempt > 0 && reason !== "rollback" && !outcome.refusal;
+  const ran = outcome.attempt > 0 && reason !== "rollback" && !outcome.refusal && !outcome.idle;
   const failed = status === "error" || status === "timeout";
   const asks = ran && record.temporary?.keep_questions && Object.keys(interrupts).length > 0;
   return {
@@ -120,7 +134,8 @@ export function emitEnd(
   }
   if (error) emitter.emit("error", [], JSON.stringify(error));
   if (feedback) emitter.emit("feedback", [], JSON.stringify(feedback));
-  const asks = Object.keys(outcome.interrupts ?? {}).length > 0;
+  // A run that executes nothing shows what waits.
+  const asks = Object.keys((outcome.idle ? interrupts : outcome.interrupts) ?? {}).length > 0;
   const pause = reason ? "cancel" : asks ? "input" : "breakpoint";
   outcome.last_seq = emitter.lifecycle([], {
     ...describeEnd(status, request.graph_id, pause, error),

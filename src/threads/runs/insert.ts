@@ -113,6 +113,14 @@ export function withConfigOfRaiser(context: ThreadContext, request: RunRequest):
   };
 }
 
+/** The open run that does what the request asks for: its client gets that run. A run that is being stopped does not do it. */
+export function findRunToJoin(open: readonly RunRecord[], { sent, assistant_id }: RunRequest): RunRecord | undefined {
+  if (sent?.asks === undefined) return undefined;
+  return open.find(({ request, outcome }) => {
+    return request.sent?.asks === sent.asks && request.assistant_id === assistant_id && !outcome.stopped;
+  });
+}
+
 /** A run that waits behind the open ones. `size`: characters of the request as JSON. 429 when the queue is full. */
 export function newRun(open: readonly RunRecord[], request: RunRequest, size: number): RunRecord {
   if (open.length > 0 && open.reduce((sum, run) => sum + run.size, size) > QUEUE_LIMIT)

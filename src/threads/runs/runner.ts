@@ -22,7 +22,15 @@ import type { Tracer } from "../../runtime/tracer.ts";
 import { execute, createTracer } from "./execute.ts";
 import { readSpending } from "./spending.ts";
 import { SlotGate } from "./gate.ts";
-import { listRunFeedback, interruptsAtEnd, emitEnd, type RunEnding, recordAfter, unusedByRun } from "./ending.ts";
+import {
+  listRunFeedback,
+  interruptsAtEnd,
+  showThread,
+  emitEnd,
+  type RunEnding,
+  recordAfter,
+  unusedByRun,
+} from "./ending.ts";
 import { recordResponses, describeAccepted, undoResponses } from "../interrupts/responses.ts";
 import { type Outbox, queueSideEffects } from "./outbox.ts";
 import type { ThreadContext } from "../context.ts";
@@ -36,6 +44,7 @@ import {
   repeatedRun,
   threadFor,
   withConfigOfRaiser,
+  findRunToJoin,
 } from "./insert.ts";
 import { ownerReplaced, type ThreadRecord, withOwner } from "../record.ts";
 import type { RunRequest } from "../rpc.ts";
@@ -44,6 +53,7 @@ import { hasNextStep, readWritten } from "../state/state.ts";
 import { refusedError } from "../interrupts/resume.ts";
 import { joinTask, queueTaskBegin } from "./tasks.ts";
 import { removeRun } from "../state/prune.ts";
+import { acceptSent, readSent, type SentReaders } from "./sent.ts";
 
 // How often and how long a run is tried. Every deploy restarts all objects, so an attempt counts against the limit only
 // when the run has finished no task since the one before: a long run survives many deploys, and a run that exceeds the
@@ -102,6 +112,7 @@ const begunRecord = (record: ThreadRecord, { request }: RunRecord): ThreadRecord
 interface Active {
   run: RunRecord;
   stop: AbortController;
+  emitter: Emitter;
 }
 
 export class Runner {
@@ -120,6 +131,7 @@ export class Runner {
     private readonly context: ThreadContext,
     private readonly outbox: Outbox,
     private readonly arm: () => void,
+    private readonly readers: SentReaders,
   ) {
     this.#open = orderRuns(context.tables.runs.open().map(toRunRecord));
     this.#gate = new SlotGate(context, () => {
@@ -162,14 +174,18 @@ export class Runner {
     const known = this.context.run(given.run_id) ?? repeatedRun(this.context, this.open, given);
     if (known) return known;
     if (!given.strict_resume) refuseLateResponses(this.context, this.open, given);
-    const request = withConfigOfRaiser(this.context, given);
+    const accepted = acceptSent(this.context, this.readers, given, this.#active?.emitter);
+    const joined = findRunToJoin(this.open, accepted);
+    if (joined) return this.#join(accepted, joined);
+    const request = withConfigOfRaiser(this.context, accepted);
     const strategy = readStrategy(request);
     const record = threadFor(this.context, request);
     if (strategy === "reject" && this.open.length > 0) throw busy();
     const text = JSON.stringify(request);
     const created = newRun(this.open, request, text.length);
     const before = [...this.open];
-    const starts = !this.#active && this.#held === 0 && isInFlight(created) && !this.busy && !request.flow;
+    const starts =
+      !this.#active && this.#held === 0 && isInFlight(created) && !this.busy && !request.flow && !request.sent?.body;
     const { eventLog, tables } = this.context;
     const run = eventLog.commit(() => {
       const made = starts ? this.#begin(created, record) : created;
@@ -191,17 +207,51 @@ export class Runner {
     this.context.projectSoon(this);
     if (starts) this.#launch(run);
     if (strategy === "interrupt" || strategy === "rollback") for (const one of before) this.stop(one.id, strategy);
-    if (request.flow) this.next();
+    if (request.flow || request.sent?.body) this.next();
     this.arm();
     // When the runs before it have only waited, it has begun.
     return this.#open.find((one) => one.id === run.id) ?? run;
   }
 
+  /** The request is one more of the open run. */
+  #join(request: RunRequest, run: RunRecord): RunRecord {
+    const { tables } = this.context;
+    tables.transaction(() => tables.runs.join(request.run_id, run.id));
+    return run;
+  }
+
   /** Starts the next due run when none is running. Resumes the run whose process stopped. */
   next(): void {
-    if (this.#active || this.#held > 0) return;
-    const [waiting, ...others] = this.open;
-    if (!waiting || !isInFlight(waiting) || !this.#gate.opens(waiting)) return;
+    const run = this.#turn();
+    if (run?.request.sent?.body) this.context.ctx.waitUntil(this.#read(run));
+    else if (run) this.#start(run);
+  }
+
+  /** The run whose turn it is to begin, or to continue after its process stopped. */
+  #turn(): RunRecord | undefined {
+    if (this.#active || this.#held > 0) return undefined;
+    const [run] = this.open;
+    return run && isInFlight(run) && this.#gate.opens(run) ? run : undefined;
+  }
+
+  /** Reads what was sent, and begins the run with it. Nothing else changes the thread in the meantime. */
+  async #read(run: RunRecord): Promise<void> {
+    this.#held += 1;
+    const read = await readSent(this.context, this.readers, run);
+    this.#held -= 1;
+    if (this.context.gone) return;
+    try {
+      const next = this.#turn();
+      if (next?.id === run.id) this.#start({ ...next, ...read });
+      else this.next();
+    } catch (error) {
+      logError(error, { thread: this.context.threadId, while: "starting a run with what was sent" });
+    }
+    this.arm();
+  }
+
+  #start(waiting: RunRecord): void {
+    const others = this.open.slice(1);
     const { eventLog, tables } = this.context;
     const record = this.context.record as ThreadRecord;
     const { attempt, first_seq = 1 } = waiting.outcome;
@@ -213,6 +263,7 @@ export class Runner {
         const kept = withOwner(record, begun.request);
         if (kept !== record) this.context.writeRecord(kept);
         tables.runs.set(begun.id, begun.status, JSON.stringify(begun.outcome));
+        if (attempt === 0 && begun.request.sent) tables.runs.setRequest(begun.id, JSON.stringify(begun.request));
         if (attempt === 0) queueTaskBegin(this.context, begun);
         // The answer is given again: LangGraph would take the one of the attempt before for the first question, and this for the next.
         else if (begun.outcome.answered) this.context.checkpoints.removeResumes(begun.id, forkedFrom(begun));
@@ -344,11 +395,11 @@ export class Runner {
 
   #launch(run: RunRecord, prior?: PriorAttempt): void {
     const { env, eventLog, values, checkpoints, ctx } = this.context;
-    const { refusal, stopped } = run.outcome;
+    const { refusal, idle, stopped } = run.outcome;
     const stop = new AbortController();
     if (stopped) stop.abort(stopped);
-    this.#active = { run, stop };
     const emitter = new Emitter(eventLog, values, run.id, prior, TOKEN_WRITES[run.request.durability ?? "async"]);
+    this.#active = { run, stop, emitter };
     // A run that is stopped before its next step leaves the state of its last one.
     emitter.values = prior?.values;
     const timer = setTimeout(() => stop.abort("timeout" satisfies StopReason), timeLeft(env, run.outcome));
@@ -359,9 +410,11 @@ export class Runner {
       const execution = { env, thread, run, checkpoints, emitter, store, spending, signal: stop.signal };
       const { status, error, tracer } = refusal
         ? { status: "error" as const, error: this.#refused(refusal), tracer: undefined }
-        : stopped
-          ? { status: "interrupted" as const, error: undefined, tracer: createTracer(execution) }
-          : await execute(execution);
+        : idle
+          ? { ...showThread(thread, emitter, idle.error), tracer: undefined }
+          : stopped
+            ? { status: "interrupted" as const, error: undefined, tracer: createTracer(execution) }
+            : await execute(execution);
       clearTimeout(timer);
       // Clients that receive the last text together with the end report the end before they show the text.
       if (emitter.deltas > 1 && !stop.signal.aborted) await eventLog.tokensTaken();

@@ -27,6 +27,7 @@ const PLACES = {
   tasks: { task_id: "k1", body: "t" },
   answers: { interrupt_id: "k1", n: "k2", body: "t" },
   links: { link_id: "k1", body: "t" },
+  joins: { run_id: "k1", joined: "t" },
 } as const;
 
 export type TableName = keyof typeof PLACES;
