@@ -94,7 +94,7 @@ export class Conversation {
   /** The messages that the thread does not have. What a client has of an answer that the thread has otherwise is left out. */
   fresh(): Json[] {
     const added = this.#added().filter((one) => !this.has(one));
-    return toGraph(added.map((one) => this.#withAnsweredCalls(one)));
+    return toGraph(added.flatMap((one) => this.#withAnsweredCalls(one)));
   }
 
   /** The conversation from a changed message on, as its branch begins: the client's, with the thread's version of what an agent said. */
@@ -103,7 +103,7 @@ export class Conversation {
     const { asked } = this;
     const end = added.findLastIndex((one) => asked.includes(one));
     return added.slice(added.indexOf(message), end + 1).flatMap((one): Json[] => {
-      if (one.role === "user" || !this.has(one)) return toGraph([this.#withAnsweredCalls(one)]);
+      if (one.role === "user" || !this.has(one)) return toGraph(this.#withAnsweredCalls(one));
       const known = one.role === "tool" ? undefined : this.#known.get(one.id);
       return known
         ? [
@@ -136,17 +136,15 @@ export class Conversation {
   }
 
   /** A message that was cut off may have calls that nothing answers. Models refuse a conversation that goes on behind them. */
-  #withAnsweredCalls(message: AguiMessage): AguiMessage {
-    const { id: own, role, toolCalls } = message;
+  #withAnsweredCalls(message: AguiMessage): AguiMessage[] {
+    const { id: own, role, content, toolCalls } = message;
     const later = this.messages.slice(this.messages.findIndex(({ id }) => id === own) + 1);
-    if (role !== "assistant" || !toolCalls || !later.some((one) => one.role === "user")) return message;
+    if (role !== "assistant" || !toolCalls?.length || !later.some((one) => one.role === "user")) return [message];
     const answered = new Set(later.map(({ toolCallId }) => toolCallId));
-    return { ...message, toolCalls: toolCalls.filter(({ id }) => answered.has(id)) };
+    const left = toolCalls.filter(({ id }) => answered.has(id));
+    return left.length > 0 || content ? [{ ...message, toolCalls: left }] : [];
   }
 }
 
-const isEmpty = ({ type, content, tool_calls }: Json): boolean =>
-  type === "ai" && content === "" && (tool_calls as unknown[]).length === 0;
-
 const toGraph = (messages: AguiMessage[]): Json[] =>
-  messages.map(graphMessage).filter((one): one is Json => one !== undefined && !isEmpty(one));
+  messages.map(graphMessage).filter((one): one is Json => one !== undefined);

@@ -163,10 +163,10 @@ export class EventReducer {
     const sent = this.#sent;
     const all = toWireMessages(messages);
     const isSent = ({ id }: Json) => sent?.has(String(id)) === true;
-    const isWhole = all.length === sent?.size && all.every(isSent);
-    if (!sent || isWhole || (all.length === 0 && sent.size > 0)) return [];
+    const isWhole = all.length === 0 ? sent?.size !== 0 : all.length === sent?.size && all.every(isSent);
+    if (!sent || isWhole) return [];
     const before = all.slice(0, all.findLastIndex((one) => !isSent(one)) + 1);
-    const shown = before.length < all.length ? [before, all] : [all];
+    const shown = before.length > 0 && before.length < all.length ? [before, all] : [all];
     return shown.map((part): AguiEvent => ({ type: "MESSAGES_SNAPSHOT", messages: part }));
   }
 

@@ -103,11 +103,9 @@ function countDeaths({ finished = -1, deaths = 0 }: RunOutcome, prior: PriorAtte
 /** When a run's tokens are written, by its `durability`. */
 const TOKEN_WRITES = { sync: "first", async: "soon", exit: "late" } as const;
 
-/** The record while the run executes. Of the same graph and assistant only its time is new, which the run's end writes. */
-const begunRecord = (record: ThreadRecord, { request }: RunRecord): ThreadRecord => ({
-  ...withOwner(record, request),
-  updated: Date.now(),
-});
+/** The record from the beginning of the run on: with its graph and assistant, unless it executes nothing. */
+const begunRecord = (record: ThreadRecord, { request, outcome }: RunRecord): ThreadRecord =>
+  outcome.refusal || outcome.idle ? record : withOwner(record, request);
 
 interface Active {
   run: RunRecord;
@@ -190,7 +188,7 @@ export class Runner {
     const run = eventLog.commit(() => {
       const made = starts ? this.#begin(created, record) : created;
       eventLog.due(() => {
-        const kept = starts ? withOwner(record, request) : record;
+        const kept = starts ? begunRecord(record, made) : record;
         if (kept !== this.context.record) this.context.writeRecord(kept);
         const row = { run_id: made.id, created: made.created, status: made.status, request: text };
         tables.runs.insert({ ...row, outcome: starts ? JSON.stringify(made.outcome) : null });
@@ -202,7 +200,7 @@ export class Runner {
       return made;
     }, chooseWrite);
     if (isRead) eventLog.expectReader();
-    this.context.keepRecord(starts ? begunRecord(record, run) : record);
+    this.#keepBegun(record, starts ? run : undefined);
     this.#open = orderRuns([...before, run]);
     this.context.projectSoon(this);
     if (starts) this.#launch(run);
@@ -260,7 +258,7 @@ export class Runner {
     const run = eventLog.commit(() => {
       const begun = this.#begin(waiting, record, prior);
       eventLog.due(() => {
-        const kept = withOwner(record, begun.request);
+        const kept = begunRecord(record, begun);
         if (kept !== record) this.context.writeRecord(kept);
         tables.runs.set(begun.id, begun.status, JSON.stringify(begun.outcome));
         if (attempt === 0 && begun.request.sent) tables.runs.setRequest(begun.id, JSON.stringify(begun.request));
@@ -271,7 +269,7 @@ export class Runner {
       });
       return begun;
     }, chooseWrite);
-    this.context.keepRecord(begunRecord(record, run));
+    this.#keepBegun(record, run);
     this.#open = [run, ...others];
     this.context.projectSoon(this);
     this.#launch(run, prior);
@@ -333,6 +331,11 @@ export class Runner {
     if (run) this.#end(run, new Emitter(this.context.eventLog, this.context.values, run.id), "interrupted", { reason });
   }
 
+  /** Of a run of the thread's own graph and assistant only the time is new, which the run's end writes. */
+  #keepBegun(record: ThreadRecord, run: RunRecord | undefined): void {
+    this.context.keepRecord(run ? { ...begunRecord(record, run), updated: Date.now() } : record);
+  }
+
   #keepStop(run: RunRecord, reason: StopReason): void {
     const { eventLog, tables } = this.context;
     const outcome = { ...run.outcome, stopped: reason };
@@ -385,12 +388,12 @@ export class Runner {
       ...countAttempt(run.outcome, prior),
       began: run.outcome.began ?? Date.now(),
       first_seq: seen ? run.outcome.first_seq : first,
-      replaced: run.outcome.replaced ?? ownerReplaced(record, run.request),
       refusal,
       ...place,
       ...(answered.length > 0 && { answered }),
     };
-    return { ...begun, outcome };
+    const changed = begunRecord(record, { ...begun, outcome });
+    return { ...begun, outcome: { ...outcome, replaced: outcome.replaced ?? ownerReplaced(record, changed.metadata) } };
   }
 
   #launch(run: RunRecord, prior?: PriorAttempt): void {

@@ -292,7 +292,7 @@ describe("what a request asks of a thread", () => {
     more: Json,
     values: Json = {},
     keys: Set<string> | undefined = channels,
-    left = "done" as const,
+    left: "done" | "waits" = "done",
   ) => {
     const body = sentBody(input(more)) as unknown as AguiBody;
     async function* past() {
