@@ -49,12 +49,12 @@ export const aguiReader: SentReader = {
  * The members that the client has changed: those that the thread's state does not have so. A client that has not followed the last run to
  * its end may still have the values which that run has shown; they are no change.
  */
-function editedState({ state }: AguiBody, { latest, states, busy }: SeenByClient, isBehind: boolean): Json {
+function editedState({ state }: AguiBody, seen: SeenByClient, isBehind: boolean): Json {
   const { messages: _messages, ...given } = state as Json;
   const differs = ([name, value]: [string, unknown], read: ReadKey) => !isEqual(read(name), value);
-  let left = Object.entries(given).filter((one) => isMerged(one[0]) || differs(one, latest));
-  if (isBehind || busy)
-    for (const read of states()) {
+  let left = Object.entries(given).filter((one) => isMerged(one[0]) || differs(one, seen.latest));
+  if (isBehind || seen.busy)
+    for (const read of seen.states()) {
       if (left.every(([name]) => isMerged(name))) break;
       left = left.filter((one) => isMerged(one[0]) || differs(one, read));
     }

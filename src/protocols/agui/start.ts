@@ -28,7 +28,7 @@ export async function planStart(by: ThreadCaller, assistantId: string, input: Ru
   const assistant = await requireAssistant(env, principal, assistantId);
   const threadId = deriveThreadId(input.threadId, principal.user?.identity);
   const thread = threadStub(env, principal.workspaceId, threadId);
-  await visibleThread(by, threadId, thread);
+  await visibleThread(by, threadId, thread, 0);
   const runId = deriveUuid(`ag-ui run ${JSON.stringify([threadId, input.runId])}`);
   const { parentRunId, tools, context, state, forwardedProps } = input;
   const told = {
@@ -74,14 +74,15 @@ export function readResponse(input: RunAgentInput): AguiResponse {
 const parseAnswer = (answer: unknown): unknown =>
   typeof answer === "string" ? (parseBoundedJson(answer) ?? answer) : answer;
 
-/** The thread, if there is one. 404 when it is not one that the user sees. */
+/** The thread, if there is one, with `values` null when they are longer. 404 when it is not one that the user sees. */
 export async function visibleThread(
   { principal }: ThreadCaller,
   threadId: string,
   thread: ThreadRpc,
+  mostValues?: number,
 ): Promise<Thread | undefined> {
   const filter = await authorize(principal, "threads", "read", { thread_id: threadId });
-  const found = await thread.get();
+  const found = await thread.get(mostValues);
   if (found && filter && !containsJson(found.metadata, filter))
     throw new Problem(404, `${threadName(threadId)} not found.`);
   return found;

@@ -113,9 +113,15 @@ export function withConfigOfRaiser(context: ThreadContext, request: RunRequest):
   };
 }
 
-/** The open run that does what the request asks for: its client gets that run. A run that is being stopped does not do it. */
-export function findRunToJoin(open: readonly RunRecord[], { sent, assistant_id }: RunRequest): RunRecord | undefined {
-  if (sent?.asks === undefined) return undefined;
+/**
+ * The open run that does what the request asks for: its client gets that run. A run that is being stopped does not do it, and a
+ * response is a request of its own.
+ */
+export function findRunToJoin(
+  open: readonly RunRecord[],
+  { sent, assistant_id, command }: RunRequest,
+): RunRecord | undefined {
+  if (sent?.asks === undefined || command) return undefined;
   return open.find(({ request, outcome }) => {
     return request.sent?.asks === sent.asks && request.assistant_id === assistant_id && !outcome.stopped;
   });

@@ -150,7 +150,9 @@ describe("the same messages", () => {
   });
 });
 
-describe.each(["gated", "gated_delta"])("on %s: a message that is edited", (graph) => {
+describe.each(["gated", "gated_delta", "short"])("on %s: a message that is edited", (graph) => {
+  const steps = graph === "short" ? ["say"] : ["call", "look", "say"];
+
   it("is answered again, also twice, and continues the conversation", async () => {
     const client = await Client.open(graph);
     await client.ask([user("u1", "one")]);
@@ -163,17 +165,7 @@ describe.each(["gated", "gated_delta"])("on %s: a message that is edited", (grap
     }
     await client.ask([user("u3", "three")]);
     expect((await client.texts()).slice(-2)).toEqual(["three", "Read: one, two d, three"]);
-    expect((await client.get("/state")).values.log).toEqual([
-      "call",
-      "look",
-      "say",
-      "call",
-      "look",
-      "say",
-      "call",
-      "look",
-      "say",
-    ]);
+    expect((await client.get("/state")).values.log).toEqual([...steps, ...steps, ...steps]);
   });
 
   it.each([
@@ -195,7 +187,7 @@ describe.each(["gated", "gated_delta"])("on %s: a message that is edited", (grap
     expect(await client.get("")).toMatchObject({
       status: "idle",
       interrupts: {},
-      values: { log: ["call", "look", "say"] },
+      values: { log: steps },
     });
   });
 
@@ -214,7 +206,11 @@ describe.each(["gated", "gated_delta"])("on %s: a message that is edited", (grap
   it("in the middle begins a branch with the conversation that the client has", async () => {
     const client = await Client.open(graph);
     await client.ask([user("u1", "one")]);
-    const [, ...answer] = shown(await client.ask([user("u1", "one"), user("u2", "two")])).slice(0, 4);
+    const conversation = shown(await client.ask([user("u1", "one"), user("u2", "two")]));
+    const answer = conversation.slice(
+      1,
+      conversation.findIndex(({ id }) => id === "u2"),
+    );
     const sent = [
       user("u1", "other"),
       ...answer.filter(({ role }) => role !== "tool"),
@@ -257,6 +253,25 @@ describe("the state of a client", () => {
     expect(client.times("call")).toBe(4);
     expect(changed.find(({ type }) => type === "STATE_SNAPSHOT")?.snapshot).toMatchObject({ note: "mine" });
   });
+});
+
+it("two responses to two questions of the same conversation are two runs", async () => {
+  const client = await Client.open("asker");
+  const { outcome } = last(await client.ask([user("u1", "one")]));
+  const [one, two] = (outcome.interrupts as Json[]).map(({ id }) => ({
+    interruptId: id as string,
+    status: "resolved",
+    payload: id as string,
+  }));
+  client.close("left");
+  const first = client.ask([user("u1", "one")], { resume: [one] });
+  await expect.poll(() => client.times("left") + client.times("right")).toBeGreaterThan(0);
+  const second = client.ask([user("u1", "one")], { resume: [two] });
+  await expect.poll(async () => (await client.runs()).length).toBe(3);
+  client.release("left");
+  await Promise.all([first, second]);
+  const { log } = (await client.get("/state")).values as { log: string[] };
+  expect(log.toSorted()).toEqual([`left ${one?.payload}`, `right ${two?.payload}`].toSorted());
 });
 
 describe("a restart of the thread's object", () => {

@@ -15,6 +15,7 @@ import { z } from "zod";
 import { graphs } from "../../../src/deployment.ts";
 import { type Caller, newCaller } from "../../support/caller.ts";
 
+// oxlint-disable-next-line typescript/no-explicit-any -- what is sent here has many shapes
 export type Json = Record<string, any>;
 
 const Log = () =>
@@ -41,6 +42,15 @@ async function pass(node: string, { configurable, signal }: LangGraphRunnableCon
 
 const lastOf = (messages: BaseMessage[]) => messages.findLast((one) => one.type === "human")?.text ?? "";
 
+async function say({ messages }: { messages: BaseMessage[] }, config: LangGraphRunnableConfig) {
+  await pass("say", config);
+  const text = lastOf(messages);
+  if (text.startsWith("fail")) throw new Error("It fails.");
+  const answer = text.endsWith("?") ? ` (${JSON.stringify(interrupt("Sure?"))})` : "";
+  const read = messages.filter((one) => one.type === "human").map((one) => one.text);
+  return { messages: [new AIMessage(`Read: ${read.join(", ")}${answer}`)], log: ["say"] };
+}
+
 /** Calls a tool, asks where the message ends in a question mark, fails where it says so, then answers with all it has read. */
 const chat = (schema: typeof Plain, name: string) =>
   new StateGraph(schema)
@@ -58,14 +68,7 @@ const chat = (schema: typeof Plain, name: string) =>
       const [made] = (messages.at(-1) as AIMessage).tool_calls ?? [];
       return { messages: [new ToolMessage({ content: "blue", tool_call_id: made?.id ?? "" })], log: ["look"] };
     })
-    .addNode("say", async ({ messages }, config) => {
-      await pass("say", config);
-      const text = lastOf(messages);
-      if (text.startsWith("fail")) throw new Error("It fails.");
-      const answer = text.endsWith("?") ? ` (${JSON.stringify(interrupt("Sure?"))})` : "";
-      const read = messages.filter((one) => one.type === "human").map((one) => one.text);
-      return { messages: [new AIMessage(`Read: ${read.join(", ")}${answer}`)], log: ["say"] };
-    })
+    .addNode("say", say)
     .addEdge(START, "call")
     .addEdge("call", "look")
     .addEdge("look", "say")
@@ -85,7 +88,30 @@ const louder = new StateGraph(Plain)
   .addEdge("loud", END)
   .compile({ name: "louder" });
 
+const short = new StateGraph(Plain)
+  .addNode("say", say)
+  .addEdge(START, "say")
+  .addEdge("say", END)
+  .compile({ name: "short" });
+
+/** Two nodes ask at the same time. */
+const asks = (node: string) => async (_state: object, config: LangGraphRunnableConfig) => {
+  const answer = interrupt(node) as string;
+  await pass(node, config);
+  return { log: [`${node} ${answer}`] };
+};
+const asker = new StateGraph(Plain)
+  .addNode("left", asks("left"))
+  .addNode("right", asks("right"))
+  .addEdge(START, "left")
+  .addEdge(START, "right")
+  .addEdge("left", END)
+  .addEdge("right", END)
+  .compile({ name: "asker" });
+
 Object.assign(graphs, {
+  asker,
+  short,
   gated: chat(Plain, "gated"),
   gated_delta: chat(Delta as unknown as typeof Plain, "gated_delta"),
   louder,
