@@ -102,7 +102,9 @@ export class Conversation {
     const added = this.#added();
     const { asked } = this;
     const end = added.findLastIndex((one) => asked.includes(one));
-    return added.slice(added.indexOf(message), end + 1).flatMap((one): Json[] => {
+    const start = added.indexOf(message);
+    const instructions = added.slice(0, start).filter((one) => !SPOKEN.includes(one.role) && !this.has(one));
+    return [...instructions, ...added.slice(start, end + 1)].flatMap((one): Json[] => {
       if (one.role === "user" || !this.has(one)) return toGraph(this.#withAnsweredCalls(one));
       const known = one.role === "tool" ? undefined : this.#known.get(one.id);
       return known

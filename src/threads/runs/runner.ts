@@ -103,9 +103,12 @@ function countDeaths({ finished = -1, deaths = 0 }: RunOutcome, prior: PriorAtte
 /** When a run's tokens are written, by its `durability`. */
 const TOKEN_WRITES = { sync: "first", async: "soon", exit: "late" } as const;
 
-/** The record from the beginning of the run on: with its graph and assistant, unless it executes nothing. */
+/**
+ * The record from the beginning of the run on: with its graph and assistant, unless it executes nothing. The run's row says that it has
+ * begun, so the record is written with the run's end, and made again from the row when the object restarts.
+ */
 const begunRecord = (record: ThreadRecord, { request, outcome }: RunRecord): ThreadRecord =>
-  outcome.refusal || outcome.idle ? record : withOwner(record, request);
+  outcome.refusal || outcome.idle ? record : { ...withOwner(record, request), updated: Date.now() };
 
 interface Active {
   run: RunRecord;
@@ -132,12 +135,14 @@ export class Runner {
     private readonly readers: SentReaders,
   ) {
     this.#open = orderRuns(context.tables.runs.open().map(toRunRecord));
+    const running = this.#open.find(({ status }) => status === "running");
+    if (context.record && running) context.record = begunRecord(context.record, running);
     this.#gate = new SlotGate(context, () => {
       this.#continue();
       // Readers of a run that waits may let the object rest.
       context.eventLog.notify();
     });
-    if (this.#open.some(({ status }) => status === "running")) context.eventLog.skipUnwritten();
+    if (running) context.eventLog.skipUnwritten();
   }
 
   get open(): readonly RunRecord[] {
@@ -188,8 +193,7 @@ export class Runner {
     const run = eventLog.commit(() => {
       const made = starts ? this.#begin(created, record) : created;
       eventLog.due(() => {
-        const kept = starts ? begunRecord(record, made) : record;
-        if (kept !== this.context.record) this.context.writeRecord(kept);
+        if (!this.context.record) this.context.writeRecord(record);
         const row = { run_id: made.id, created: made.created, status: made.status, request: text };
         tables.runs.insert({ ...row, outcome: starts ? JSON.stringify(made.outcome) : null });
         joinTask(this.context, request);
@@ -200,7 +204,7 @@ export class Runner {
       return made;
     }, chooseWrite);
     if (isRead) eventLog.expectReader();
-    this.#keepBegun(record, starts ? run : undefined);
+    this.context.keepRecord(starts ? begunRecord(record, run) : record);
     this.#open = orderRuns([...before, run]);
     this.context.projectSoon(this);
     if (starts) this.#launch(run);
@@ -258,8 +262,6 @@ export class Runner {
     const run = eventLog.commit(() => {
       const begun = this.#begin(waiting, record, prior);
       eventLog.due(() => {
-        const kept = begunRecord(record, begun);
-        if (kept !== record) this.context.writeRecord(kept);
         tables.runs.set(begun.id, begun.status, JSON.stringify(begun.outcome));
         if (attempt === 0 && begun.request.sent) tables.runs.setRequest(begun.id, JSON.stringify(begun.request));
         if (attempt === 0) queueTaskBegin(this.context, begun);
@@ -269,7 +271,7 @@ export class Runner {
       });
       return begun;
     }, chooseWrite);
-    this.#keepBegun(record, run);
+    this.context.keepRecord(begunRecord(record, run));
     this.#open = [run, ...others];
     this.context.projectSoon(this);
     this.#launch(run, prior);
@@ -329,11 +331,6 @@ export class Runner {
     }
     const run = this.open.find((one) => one.id === runId);
     if (run) this.#end(run, new Emitter(this.context.eventLog, this.context.values, run.id), "interrupted", { reason });
-  }
-
-  /** Of a run of the thread's own graph and assistant only the time is new, which the run's end writes. */
-  #keepBegun(record: ThreadRecord, run: RunRecord | undefined): void {
-    this.context.keepRecord(run ? { ...begunRecord(record, run), updated: Date.now() } : record);
   }
 
   #keepStop(run: RunRecord, reason: StopReason): void {

@@ -424,6 +424,14 @@ describe("what a request asks of a thread", () => {
     expect(idsIn(await plan({ messages: said(["assistant", "a0"]) }))).toEqual([undefined, "a0"]);
   });
 
+  it("is a branch from before a changed message, with the instructions of the request", async () => {
+    const messages = [
+      { id: "s", role: "system", content: "Be brief." },
+      { id: "u2", role: "user", content: "other" },
+    ];
+    expect(idsIn(await plan({ messages }, known))).toEqual(["first", "s", "u2"]);
+  });
+
   it("is also a changed state", async () => {
     const whole = said(["user", "u1"], ["assistant", "a1"], ["user", "u2"], ["assistant", "a2"]);
     expect(await plan({ messages: whole, state: { list: [2] } }, { ...known, list: [1] })).toEqual({
