@@ -185,10 +185,10 @@ export interface ThreadRpc extends LinkRpc {
   title(): Promise<string | undefined>;
   patch(change: ThreadPatch): Promise<Thread>;
   /**
-   * Deletes the thread whole: runs, checkpoints, log. False when there was none, or when its metadata no longer contain `only`, by
-   * which the index found it.
+   * Deletes the thread whole: runs, checkpoints, log. False when there was none; "kept" when its metadata do not contain `only`, by which
+   * the index has found it.
    */
-  remove(only?: Json): Promise<boolean>;
+  remove(only?: Json): Promise<boolean | "kept">;
   /** Deletes the thread unless a run is open, also one that waits to begin. False when one is. */
   removeIdle(): Promise<boolean>;
   /**

@@ -184,14 +184,14 @@ export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, Link
     return this.#shown(this.#existing());
   }
 
-  async remove(only?: Json): Promise<boolean> {
+  async remove(only?: Json): Promise<boolean | "kept"> {
     if (isKeyDestroyed(this.#parts)) return this.removeIdle();
     const { context, runner } = this.#opened();
     const isMeant = () => !only || containsJson(context.record?.metadata ?? {}, only);
     if (!context.record) return false;
     // While runs end, others may begin, or another request may delete the thread.
     do {
-      if (!isMeant()) return false;
+      if (!isMeant()) return "kept";
       await runner.stopAll("interrupt");
     } while (!context.gone && !(await this.#forget(isMeant)));
     return true;

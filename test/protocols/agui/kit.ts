@@ -96,7 +96,7 @@ const short = new StateGraph(Plain)
 
 /** Two nodes ask at the same time. */
 const asks = (node: string) => async (_state: object, config: LangGraphRunnableConfig) => {
-  const answer = interrupt(node) as string;
+  const answer = interrupt<string, string>(node);
   await pass(node, config);
   return { log: [`${node} ${answer}`] };
 };
