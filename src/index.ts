@@ -32,6 +32,7 @@ import { sweepRules, isRuleMessage, workRules } from "./automation/rules/work.ts
 import { installLogger } from "./runtime/install.ts";
 import { LimiterObject } from "./limits/flow/limiter.ts";
 import { pushTask } from "./protocols/a2a/push.ts";
+import { aguiReader, PROTOCOL as AGUI } from "./protocols/agui/begin.ts";
 import { StreamingProtocol } from "./protocols/streaming/socket.ts";
 import { type ThreadHooks, ThreadObject } from "./threads/object/thread.ts";
 import { threadStub } from "./threads/remote.ts";
@@ -148,9 +149,10 @@ function removePrefix(request: Request, prefix: string | undefined): Request {
   return new Request(url, request);
 }
 
-/** The part of the protocols in a thread's object: sockets and streams of the streaming protocol, and A2A's tasks. */
+/** The part of the protocols in a thread's object: sockets and streams of the streaming protocol, A2A's tasks, and AG-UI's requests. */
 const threadHooks: ThreadHooks = {
   onTask: pushTask,
+  readers: { [AGUI]: aguiReader },
   openProtocol: (...given) => new StreamingProtocol(...given),
 };
 

@@ -56,6 +56,9 @@ export interface Removal {
   run_id: string;
   /** Another run executed at the deletion: its end says how the thread is. */
   during?: true;
+  /** Its graph and assistant, and those that the thread had before it. */
+  owner?: ThreadOwner;
+  replaced?: ThreadOwner;
   /** Its checkpoints and writes are removed. */
   detached?: true;
   /** The sequence numbers of its events that are to be erased. */
@@ -82,6 +85,36 @@ export function newRecord(workspaceId: string, threadId: string, metadata: Json)
     ttl: defaultTtl(),
   };
 }
+
+// The graph and the assistant of the thread: those of the run that has begun last. Of a thread that a run has made: that run's.
+
+/** As the thread's metadata have them. */
+export interface ThreadOwner {
+  graph_id?: unknown;
+  assistant_id?: unknown;
+}
+
+const isOf = ({ metadata }: ThreadRecord, { graph_id, assistant_id }: ThreadOwner): boolean =>
+  metadata.graph_id === graph_id && metadata.assistant_id === assistant_id;
+
+/** The record with this graph and assistant: itself when they are its own. */
+export function withOwner(record: ThreadRecord, owner: ThreadOwner): ThreadRecord {
+  if (isOf(record, owner)) return record;
+  const { graph_id: _graph, assistant_id: _assistant, ...metadata } = record.metadata;
+  const { graph_id, assistant_id } = owner;
+  const ids = { ...(graph_id !== undefined && { graph_id }), ...(assistant_id !== undefined && { assistant_id }) };
+  return { ...record, metadata: { ...metadata, ...ids } };
+}
+
+/** What a run that begins replaces of the record; undefined when it is of the same graph and assistant. */
+export function ownerReplaced(record: ThreadRecord, run: ThreadOwner): ThreadOwner | undefined {
+  const { graph_id, assistant_id } = record.metadata;
+  return isOf(record, run) ? undefined : { graph_id, assistant_id };
+}
+
+/** The record without a run that is undone: with the graph and assistant of `before`, unless they were changed after it. */
+export const withoutRun = (record: ThreadRecord, run: ThreadOwner, before: ThreadOwner | undefined): ThreadRecord =>
+  before && isOf(record, run) ? withOwner(record, before) : record;
 
 /** The kept record; undefined when the thread does not exist. A trace that is stored in its row goes to the outbox. */
 export function readRecord(tables: Tables): ThreadRecord | undefined {
@@ -132,10 +165,17 @@ export function toWireThread(record: ThreadRecord, busy: boolean, values: ValueS
 }
 
 /** The thread's status between two runs. */
-export function readThreadSummary(record: ThreadRecord | undefined, busy: boolean): ThreadSummary | undefined {
+export function readThreadSummary(
+  record: ThreadRecord | undefined,
+  busy: boolean,
+  assistantOf: (interruptId: string) => string | undefined,
+): ThreadSummary | undefined {
   if (!record) return undefined;
   const { graph_id, assistant_id } = record.metadata as { graph_id?: string; assistant_id?: string };
-  return { busy, graphId: graph_id, assistantId: assistant_id, interrupts: pendingInterrupts(record) };
+  const interrupts = pendingInterrupts(record);
+  const raised = interrupts.map((id) => [id, assistantOf(id)] as const);
+  const raisedBy = Object.fromEntries(raised.flatMap(([id, by]) => (by === undefined ? [] : [[id, by] as const])));
+  return { busy, graphId: graph_id, assistantId: assistant_id, interrupts, raisedBy };
 }
 
 /** The same of a thread that cannot be read, because its key is destroyed: it exists, and can be deleted. */
@@ -144,6 +184,7 @@ export const UNREADABLE_SUMMARY: ThreadSummary = {
   graphId: undefined,
   assistantId: undefined,
   interrupts: [],
+  raisedBy: {},
 };
 
 /** The ids of the interrupts that the last run left. */

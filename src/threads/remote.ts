@@ -65,8 +65,8 @@ export class RemoteThread implements rpc.ThreadRpc {
     return retry(() => this.stub().patch(change));
   }
 
-  async remove(): Promise<boolean> {
-    return retry(async (attempt) => (await this.stub().remove()) || attempt > 1);
+  async remove(only?: Json): Promise<boolean | "kept"> {
+    return retry(async (attempt) => (await this.stub().remove(only)) || attempt > 1);
   }
 
   async removeIdle(): Promise<boolean> {

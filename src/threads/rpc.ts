@@ -43,6 +43,8 @@ export interface RunRequest {
   assistant: { config: Json; context: Json; metadata: Json };
   input?: unknown;
   command?: WireCommand | null;
+  /** What a protocol's client has sent, from which `input`, `command` and `checkpoint` are made when the run begins (runs/sent.ts). */
+  sent?: SentRequest;
   config?: Json;
   context?: Json;
   metadata?: Json;
@@ -85,6 +87,15 @@ export interface RunRequest {
   actor?: Actor;
   /** The task it belongs to; the first run of one makes it, with these hooks (see `ThreadRpc.setHook`). */
   task?: { task_id: string; hooks?: Record<string, Json> };
+}
+
+export interface SentRequest {
+  /** Which reader of the thread's object reads it. */
+  protocol: string;
+  /** Undefined once the run has begun. */
+  body?: Json;
+  /** What it asks for: a request that asks for the same while the run is open joins the run. */
+  asks?: string;
 }
 
 export interface CreateThread {
@@ -179,8 +190,11 @@ export interface ThreadRpc extends LinkRpc {
   /** What the conversation is called: the beginning of the first thing a person said. */
   title(): Promise<string | undefined>;
   patch(change: ThreadPatch): Promise<Thread>;
-  /** Deletes the thread whole: runs, checkpoints, log. False when there was none. */
-  remove(): Promise<boolean>;
+  /**
+   * Deletes the thread whole: runs, checkpoints, log. False when there was none; "kept" when its metadata do not contain `only`, by which
+   * the index has found it.
+   */
+  remove(only?: Json): Promise<boolean | "kept">;
   /**
    * Deletes the thread; where interrupts wait, once none waits any longer, or they have expired. False while a run is open, also one
    * that waits to begin: then it stays.

@@ -3,6 +3,7 @@ import type { BudgetSpending } from "../limits/budgets/rpc.ts";
 import { remoteProblem } from "../lib/problem.ts";
 import type { Json } from "../lib/json.ts";
 import { readOwnPath } from "../deliveries/receiver.ts";
+import type { ThreadOwner } from "./record.ts";
 import type { RunRequest } from "./rpc.ts";
 import type { Interrupts, MultitaskStrategy, Run, RunError, RunStatus, StopReason } from "./types.ts";
 import type { RunRow } from "./store/statements.ts";
@@ -40,6 +41,8 @@ export interface RunOutcome {
   interrupts?: Interrupts;
   /** Its request names the checkpoint that was the latest one when it began. */
   at_latest?: true;
+  /** The thread's graph and assistant until it began, where its own are others: a rollback puts them back. */
+  replaced?: ThreadOwner;
   /** The ids of the questions that it answers, as the log says. */
   answered?: string[];
   /** The task whose question it answers, where its request names none. */
@@ -53,6 +56,8 @@ export interface RunOutcome {
   stopped?: StopReason;
   /** It answered what does not wait, so it runs nothing. */
   refusal?: ResumeRefusal;
+  /** What was sent asks nothing of the thread as it was when the run began, or cannot be carried out there, so it runs nothing. */
+  idle?: { error?: RunError };
 }
 
 /** Why a resume runs nothing, as clients read it in the run's end. */

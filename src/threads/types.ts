@@ -228,11 +228,14 @@ export interface WaitingThread {
 
 /** A thread's status between two runs. */
 export interface ThreadSummary {
+  /** Of the run that has begun last. */
   assistantId?: string;
   graphId?: string;
   busy: boolean;
   /** The ids of the interrupts that wait for an answer. */
   interrupts: string[];
+  /** The assistants whose runs have raised them, by these ids; without those that were raised on the thread of which this one is a copy. */
+  raisedBy: Record<string, string>;
 }
 
 const Checkpoint = v.pipe(

@@ -87,7 +87,8 @@ export class EventReducer {
   #asked: LoggedInterrupt[] = [];
   #state: Json | undefined;
   #messages: unknown;
-  #past = false;
+  /** The ids of the messages that the client has sent, until the run's first state. */
+  #sent: ReadonlySet<string> | undefined;
   /** Ids of the tool messages that were in the state. */
   #results = new Set<string>();
   /** The run has ended: every event after that would break the protocol. */
@@ -96,21 +97,10 @@ export class EventReducer {
   /** The client's own ids, which every event about the run repeats. */
   constructor(private readonly ids: { threadId: string; runId: string }) {}
 
-  /**
-   * The first events. `before` are the thread's messages when the client lacks some of them. Clients keep the order of what they
-   * have and put the rest after it, so they get the past alone first, and then with what the run begins with.
-   */
-  started(before?: unknown): AguiEvent[] {
-    this.#past = before !== undefined;
-    const started = { type: "RUN_STARTED", ...this.ids, protocolVersion: PROTOCOL_VERSION };
-    return this.#past ? [started, snapshot(before)] : [started];
-  }
-
-  /** The first event for a client that joins a run: what the run begins with follows from its first state. */
-  joined(): AguiEvent[] {
-    const events = this.started();
-    this.#past = true;
-    return events;
+  /** The first event. `sent`: the ids of the messages that the client has; it gets what differs with the run's first state. */
+  started(sent?: Iterable<string>): AguiEvent[] {
+    this.#sent = sent && new Set(sent);
+    return [{ type: "RUN_STARTED", ...this.ids, protocolVersion: PROTOCOL_VERSION }];
   }
 
   /** All events for a client that opens a thread at which no run is at work; undefined: there is no such thread. */
@@ -159,11 +149,25 @@ export class EventReducer {
     this.#state = state;
     const results = this.#newResults(messages, before === undefined);
     if (!before) {
-      const past = this.#past ? [snapshot(messages)] : [];
-      return [...past, ...results, { type: "STATE_SNAPSHOT", snapshot: state }];
+      return [...this.#past(messages), ...results, { type: "STATE_SNAPSHOT", snapshot: state }];
     }
     const delta = diff(before, state);
     return delta.length > 0 ? [...results, { type: "STATE_DELTA", delta }] : results;
+  }
+
+  /**
+   * The conversation with which the run begins, when the client lacks some of it or has more: half of an answer. Clients keep the order of what they have and put the
+   * rest after it, so they get what is before their own last messages alone first.
+   */
+  #past(messages: unknown): AguiEvent[] {
+    const sent = this.#sent;
+    const all = toWireMessages(messages);
+    const isSent = ({ id }: Json) => sent?.has(String(id)) === true;
+    const isWhole = all.length === 0 ? sent?.size !== 0 : all.length === sent?.size && all.every(isSent);
+    if (!sent || isWhole) return [];
+    const before = all.slice(0, all.findLastIndex((one) => !isSent(one)) + 1);
+    const shown = before.length > 0 && before.length < all.length ? [before, all] : [all];
+    return shown.map((part): AguiEvent => ({ type: "MESSAGES_SNAPSHOT", messages: part }));
   }
 
   #dispatched(given: DispatchedEvent | undefined): AguiEvent[] {

@@ -85,6 +85,12 @@ function toWire(message: Json, place: number): Json[] {
   }
 }
 
+/** The content of a message of a graph as a client has it. */
+export const contentOf = ({ type, content, tool_calls }: Json): unknown => {
+  const calls = Array.isArray(tool_calls) ? tool_calls.filter(isObject).map(toWireCall) : [];
+  return type === "human" ? toWireContent(content) : [readText(content), ...(type === "ai" ? calls : [])];
+};
+
 const asText = (value: unknown): string => (typeof value === "string" ? value : "");
 
 function toWireCall({ id, name, args }: Json): Json {

@@ -4,6 +4,7 @@ import { threadStub } from "../../threads/remote.ts";
 import { deriveThreadId, type Thread } from "../../threads/types.ts";
 import { EventReducer, METHODS } from "./events.ts";
 import { RunAgentInput } from "./schema.ts";
+import { spokenIds } from "./conversation.ts";
 import type { AguiEvent } from "./speech.ts";
 import { visibleThread, planStart } from "./start.ts";
 import { Hono } from "hono";
@@ -38,7 +39,7 @@ export async function connect(by: ThreadCaller, assistantId: string, input: RunA
   const [run] = found ? await thread.openRuns(1) : [];
   if (run?.status !== "running") return { reducer, begin: reducer.resting(found && readConversation(found)) };
   const events = await thread.follow({ after: 0, runId: run.run_id, methods: METHODS });
-  return { reducer, begin: reducer.joined(), events };
+  return { reducer, begin: reducer.started([]), events };
 }
 
 function readConversation({ values, interrupts, status }: Thread) {
@@ -76,13 +77,13 @@ agui.post("/:assistant_id", doc("Run an assistant over AG-UI 1.0"), param(Path),
   const principal = c.get("principal");
   const configurable = readConfigurable(c.req.raw.headers, principal);
   const by = { env: c.env, principal, configurable, via: "agui" as const };
-  const { thread, threadId, request, before } = await planStart(by, c.req.valid("param").assistant_id, input);
+  const { thread, threadId, request } = await planStart(by, c.req.valid("param").assistant_id, input);
   const cancelOnDisconnect = request.on_disconnect === "cancel";
   const events = await thread.startAndFollow(request, { methods: METHODS, cancelOnDisconnect });
   const { threadId: named, runId } = input;
   const headers = { "content-location": `/threads/${threadId}/runs/${request.run_id}` };
   const reducer = new EventReducer({ threadId: named, runId });
-  return sseResponse(frames({ reducer, begin: reducer.started(before), events }), headers);
+  return sseResponse(frames({ reducer, begin: reducer.started(spokenIds(input.messages)), events }), headers);
 });
 
 const connectDoc = doc("Read a thread over AG-UI 1.0: its conversation, and the run that is at work");

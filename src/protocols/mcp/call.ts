@@ -78,9 +78,11 @@ export async function continueCall(
   const threadId = state.split(".")[0] ?? "";
   const request = isUuid(threadId) && (await runRequest(by, threadId, { assistant_id }, run.id));
   const standing = request && (await threadStub(by.env, by.principal.workspaceId, threadId).summary());
-  if (!standing || standing.assistantId !== assistant_id) throw unknownThread();
+  if (!standing) throw unknownThread();
   const earlier = await findResult(by, threadId, run);
   if (earlier) return earlier;
+  const [raisedBy = standing.assistantId] = Object.values(standing.raisedBy);
+  if (raisedBy !== assistant_id) throw unknownThread();
   const { opened, others } = splitOpened(responses, run.shows);
   const isOpened = opened.length > 0 && Object.keys(others).length === 0;
   const result = isOpened ? await followResponse(by, threadId, { state, opened }, run) : undefined;
@@ -110,11 +112,14 @@ export async function respondToInterrupt(
   run: ToolRun,
 ): Promise<McpResult> {
   const standing = isUuid(threadId) && (await threadStub(by.env, by.principal.workspaceId, threadId).summary());
-  if (!standing || standing.assistantId === undefined) throw unknownThread();
-  const request = await runRequest(by, threadId, { assistant_id: standing.assistantId }, run.id);
+  if (!standing) throw unknownThread();
+  const id = interruptId ?? standing.interrupts[0];
+  const assistant_id = standing.raisedBy[id ?? ""] ?? standing.assistantId;
+  if (assistant_id === undefined) throw unknownThread();
+  const request = await runRequest(by, threadId, { assistant_id }, run.id);
   const earlier = await findResult(by, threadId, run);
   if (earlier) return earlier;
-  if (interruptId === undefined && standing.interrupts.length === 0)
+  if (standing.interrupts.length === 0 && interruptId === undefined)
     throw invalid("The thread does not wait for an answer.");
   const resume = interruptId === undefined ? responsesById(answer, standing.interrupts) : { [interruptId]: answer };
   return wait(

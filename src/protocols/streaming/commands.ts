@@ -71,14 +71,15 @@ export async function runStart(
   // The protocol: what is given to a thread that waits for an answer is the answer.
   const resume = waiting.length > 0 ? responsesById(input, waiting) : undefined;
   const given = resume ? { command: { resume } } : { input };
+  const answers = Object.keys(resume ?? {});
   const strategy = multitask_strategy ?? multitaskStrategy;
   const body = {
     ...options,
     ...given,
-    assistant_id: assistantFor(assistant_id, summary),
+    assistant_id: assistantFor(assistant_id, summary, answers[0]),
     multitask_strategy: strategy,
   };
-  const { run_id, meta } = await start(by, body, command, Object.keys(resume ?? {}));
+  const { run_id, meta } = await start(by, body, command, answers);
   return { result: { run_id }, meta };
 }
 
@@ -91,7 +92,11 @@ export async function respond(
   const summary = await requireBegun(by);
   const given = responses ?? [{ interrupt_id: String(interrupt_id), response }];
   const resume = Object.fromEntries(given.map((one) => [one.interrupt_id, one.response ?? null]));
-  const body = { ...options, command: { resume, update, goto }, assistant_id: assistantFor(ANY_ASSISTANT, summary) };
+  const body = {
+    ...options,
+    command: { resume, update, goto },
+    assistant_id: assistantFor(ANY_ASSISTANT, summary, given[0]?.interrupt_id),
+  };
   try {
     // At a checkpoint of the past, what waits there decides.
     const answers = readCheckpointId(options.config) === undefined ? Object.keys(resume) : [];
@@ -109,8 +114,10 @@ export async function fork(
   command: schema.Command,
 ): Promise<CommandResult> {
   const summary = await requireBegun(by);
-  const body = { ...options, input: input ?? null, checkpoint_id, assistant_id: assistantFor(ANY_ASSISTANT, summary) };
-  const { run_id } = await start(by, body, command);
+  // The state there is of the assistant that wrote it.
+  const writer = (await requireCheckpoint(by, checkpoint_id))?.metadata?.assistant_id;
+  const assistant_id = typeof writer === "string" ? writer : assistantFor(ANY_ASSISTANT, summary);
+  const { run_id } = await start(by, { ...options, input: input ?? null, checkpoint_id, assistant_id }, command);
   return { result: { run_id, thread_id: by.threadId } };
 }
 
@@ -138,9 +145,10 @@ function resumes(summary: ThreadSummary | undefined, input: unknown, config: Jso
   return input != null && summary?.busy === false && readCheckpointId(config) === undefined;
 }
 
-function assistantFor(given: string, summary: ThreadSummary | undefined): string {
+/** The assistant that a command means which names none: the one whose run has raised the interrupt, else that of the thread. */
+function assistantFor(given: string, summary: ThreadSummary | undefined, interruptId = ""): string {
   if (given !== ANY_ASSISTANT) return given;
-  return summary?.assistantId ?? summary?.graphId ?? defaultGraphId();
+  return summary?.raisedBy[interruptId] ?? summary?.assistantId ?? summary?.graphId ?? defaultGraphId();
 }
 
 function readCheckpointId(config: { configurable?: unknown } | null | undefined): unknown {
@@ -158,7 +166,7 @@ async function start(
     { ...given, if_not_exists: "create", stream_mode: STREAM_MODE, stream_subgraphs: true },
     "params",
   );
-  await checkCheckpoint(by, body.checkpoint_id ?? readCheckpointId(body.config));
+  await requireCheckpoint(by, body.checkpoint_id ?? readCheckpointId(body.config));
   const request = await runRequest(by, by.threadId, body);
   // Two callers who say the same say two things.
   const { kind, credentialId } = by.principal;
@@ -172,12 +180,15 @@ async function start(
   return { run_id: run.run_id, meta: { thread_id: by.threadId, applied_through_seq: seq } };
 }
 
-async function checkCheckpoint({ thread }: Commander, checkpoint_id: unknown): Promise<void> {
-  if (checkpoint_id === undefined) return;
+/** The state at the checkpoint; undefined when none is named. */
+async function requireCheckpoint({ thread }: Commander, checkpoint_id: unknown): Promise<ThreadState | undefined> {
+  if (checkpoint_id === undefined) return undefined;
   const missing = new CommandError("no_such_checkpoint", "This thread has no such checkpoint.");
   if (typeof checkpoint_id !== "string") throw missing;
   try {
-    if (!(await thread.state({ checkpoint: { checkpoint_id } }))) throw missing;
+    const state = await thread.state({ checkpoint: { checkpoint_id } });
+    if (!state) throw missing;
+    return state;
   } catch (error) {
     throw toProblem(error).status === 404 ? missing : error;
   }

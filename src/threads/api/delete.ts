@@ -50,7 +50,9 @@ export async function deleteThreads(
     const rows = found.slice(0, PAGE);
     const results = await settleEach(rows, async ({ id }) => {
       if (!(await may(id))) return "kept";
-      return (await threadStub(env, workspaceId, id).remove()) ? "removed" : "absent";
+      // The index may be behind the thread, which is that of another assistant by then.
+      const removed = await threadStub(env, workspaceId, id).remove(metadata);
+      return removed === true ? "removed" : removed === false ? "absent" : removed;
     });
     const outcomes = results.map((result) => (result.status === "fulfilled" ? result.value : "failed"));
     for (const result of results) if (result.status === "rejected") failed.push(result.reason);
@@ -77,10 +79,10 @@ export async function removeThread(
   threadId: string,
   onDeleted: OnThreadsDeleted,
 ): Promise<boolean> {
-  const removed =
-    (await threadStub(env, workspaceId, threadId).remove()) || (await removeRow(env, workspaceId, threadId));
+  const removed = await threadStub(env, workspaceId, threadId).remove();
+  const found = removed !== false || (await removeRow(env, workspaceId, threadId));
   await onDeleted(env, workspaceId, [threadId]);
-  return removed;
+  return found;
 }
 
 /** Removes the row of a thread that does not exist: its deletion may have stopped before the row was removed. */

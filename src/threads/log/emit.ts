@@ -77,7 +77,7 @@ export function seqOfCheckpoint(tables: Tables, from: number, checkpointId: stri
   return undefined;
 }
 
-function* eventsFrom(tables: Tables, from: number): Generator<StoredEvent, void, void> {
+export function* eventsFrom(tables: Tables, from: number): Generator<StoredEvent, void, void> {
   for (const row of tables.eventsAfter(from - 1)) {
     for (const event of JSON.parse(row.events) as StoredEvent[]) if (event.seq >= from) yield event;
   }

@@ -6,6 +6,7 @@ import { ThreadContext } from "../context.ts";
 import { Sleepers } from "../log/sleepers.ts";
 import { readRecord } from "../record.ts";
 import { Runner } from "../runs/runner.ts";
+import type { SentReaders } from "../runs/sent.ts";
 import { interruptsForWebhook, acceptWebhookResponse } from "../interrupts/links/webhook-responses.ts";
 import { removeThread } from "../search/store.ts";
 import { Tables } from "../store/tables.ts";
@@ -27,6 +28,7 @@ export interface ThreadParts {
 interface PartsOptions {
   ring: Ring;
   onTask: OnTask;
+  readers: SentReaders;
   /** The outbox of the thread that the object had until now. */
   before?: Outbox;
 }
@@ -35,7 +37,7 @@ interface PartsOptions {
 export function readThreadParts(
   ctx: DurableObjectState,
   env: Env,
-  { ring, onTask, before }: PartsOptions,
+  { ring, onTask, readers, before }: PartsOptions,
 ): ThreadParts | Error {
   try {
     const tables = new Tables(ctx.storage, new TextVault(parseObjectName(ctx.id).threadId, ring));
@@ -43,7 +45,7 @@ export function readThreadParts(
     const record = readRecord(tables);
     const context = new ThreadContext(ctx, env, tables, record);
     const outbox = new Outbox(context, onTask, before);
-    const runner = new Runner(context, outbox, () => armAlarm(context, runner));
+    const runner = new Runner(context, outbox, () => armAlarm(context, runner), readers);
     outbox.webhookHooks = {
       interruptsOf: (run) => interruptsForWebhook(context, runner, run),
       respond: (asked, answer) => acceptWebhookResponse(context, runner, asked, answer),

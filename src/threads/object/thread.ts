@@ -1,5 +1,6 @@
 /** The Durable Object of one thread: its runs, checkpoints and event log. One writer, by construction. */
 import { findAcceptedResponse } from "../interrupts/responses.ts";
+import { runOfInterrupt } from "../interrupts/resume.ts";
 import type * as types from "../types.ts";
 import {
   type InterruptLink,
@@ -18,6 +19,7 @@ import { runDeleted, withLimitsNow } from "../runs/insert.ts";
 import { findLinkState, requestToResume, listLinks, makeLink, ownLink, removeLink } from "../interrupts/links/links.ts";
 import { NEWER_ALARM_MS } from "../../lib/object-tables.ts";
 import { isKeyDestroyed } from "../../access/encryption/ring.ts";
+import { containsJson } from "../../access/users/handlers.ts";
 import { remoteProblem } from "../../lib/problem.ts";
 import { armAlarm, onAlarm, restoreAlarm } from "./alarm.ts";
 import type { Json } from "../../lib/json.ts";
@@ -39,6 +41,7 @@ import {
 } from "../record.ts";
 import type * as rpc from "../rpc.ts";
 import { deleteRun, type Runner } from "../runs/runner.ts";
+import type { SentReaders } from "../runs/sent.ts";
 import { chooseOpen, listOpen, listRuns, readResult } from "../runs/lists.ts";
 import { runStream, threadStream } from "../runs/stream.ts";
 import { toWireRun, type RunRecord } from "../run.ts";
@@ -70,6 +73,8 @@ export interface ThreadProtocol {
 export interface ThreadHooks {
   /** The call that a change of a task leads to. */
   onTask: OnTask;
+  /** What protocols make of their clients' requests when a run begins. */
+  readers: SentReaders;
   /** `read` gives the log to sockets of the object itself. */
   openProtocol(ctx: DurableObjectState, env: Env, thread: rpc.ThreadRpc, read: ReadLog): ThreadProtocol;
 }
@@ -104,8 +109,8 @@ export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, Link
 
   #start(before?: Outbox): void {
     const { ctx, ring } = this;
-    const { onTask } = this.hooks;
-    this.#parts = readThreadParts(ctx, this.env, { ring, onTask, before });
+    const { onTask, readers } = this.hooks;
+    this.#parts = readThreadParts(ctx, this.env, { ring, onTask, readers, before });
     if (before || this.#parts instanceof Error) return;
     // A run that was open at a crash resumes immediately, not only when the alarm fires.
     if (this.#runner.open.length > 0) ctx.waitUntil(Promise.resolve().then(() => this.#runner.next()));
@@ -186,9 +191,9 @@ export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, Link
   }
 
   async summary(): Promise<types.ThreadSummary | undefined> {
-    return isKeyDestroyed(this.#parts)
-      ? UNREADABLE_SUMMARY
-      : readThreadSummary(this.#context.record, this.#runner.busy);
+    if (isKeyDestroyed(this.#parts)) return UNREADABLE_SUMMARY;
+    const assistantOf = (id: string) => runOfInterrupt(this.#context, id)?.request.assistant_id;
+    return readThreadSummary(this.#context.record, this.#runner.busy, assistantOf);
   }
 
   async title(): Promise<string | undefined> {
@@ -205,15 +210,18 @@ export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, Link
     return this.#shown(this.#existing());
   }
 
-  async remove(): Promise<boolean> {
+  async remove(only?: Json): Promise<boolean | "kept"> {
     if (isKeyDestroyed(this.#parts)) return this.removeIdle();
     const { context, runner } = this.#opened();
+    const isMeant = () => !only || containsJson(context.record?.metadata ?? {}, only);
     if (!context.record) return false;
     // No run begins meanwhile. Others may be requested, or another request may delete the thread.
     const release = runner.hold();
     try {
-      do await runner.stopAll("interrupt");
-      while (!context.gone && !(await this.#forget()));
+      do {
+        if (!isMeant()) return "kept";
+        await runner.stopAll("interrupt");
+      } while (!context.gone && !(await this.#forget({ isDue: isMeant })));
     } finally {
       release();
     }
@@ -225,7 +233,8 @@ export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, Link
     const { context, runner } = this.#opened();
     const { record } = context;
     if (!record) return true;
-    if (runner.open.length > 0 || pendingInterrupts(record).length === 0) return this.#forget({ isDue: () => !runner.isHeld });
+    if (runner.open.length > 0 || pendingInterrupts(record).length === 0)
+      return this.#forget({ isDue: () => !runner.isHeld });
     if (!record.kept) context.saveRecord({ ...record, kept: { until: keptUntil(true) } });
     armAlarm(context, runner);
     return true;
@@ -304,14 +313,16 @@ export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, Link
   }
 
   async cancel(runId: string, action: types.CancelAction, wait: boolean): Promise<types.RunStatus | undefined> {
-    const ended = this.#runner.cancel(runId, action);
-    if (wait) await this.#runner.ended(runId);
+    const id = this.#idOf(runId);
+    const ended = this.#runner.cancel(id, action);
+    if (wait) await this.#runner.ended(id);
     return ended;
   }
 
   async cancelMany(which: rpc.OpenRuns, action: types.CancelAction): Promise<number> {
     if (isUnreadable(this.#parts)) return 0;
-    const chosen = chooseOpen(this.#runner.open, which);
+    const runIds = which.runIds?.map((id) => this.#idOf(id));
+    const chosen = chooseOpen(this.#runner.open, { ...which, runIds });
     this.#runner.stopEach(
       chosen.map(({ id }) => id),
       action,
@@ -320,11 +331,11 @@ export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, Link
   }
 
   async deleteRun(runId: string): Promise<boolean> {
-    return deleteRun(this.#context, this.#runner, this.#outbox, runId);
+    return deleteRun(this.#context, this.#runner, this.#outbox, this.#idOf(runId));
   }
 
-  async join(runId: string): Promise<ReadableStream<Uint8Array>> {
-    if (!this.#context.run(runId)) throw remoteProblem(404, "Run not found.");
+  async join(given: string): Promise<ReadableStream<Uint8Array>> {
+    const { id: runId } = this.#context.existingRun(given);
     if (this.#runner.resting && !this.#runner.settled(runId))
       return new Blob([restMark(this.#context.eventLog.visible)]).stream();
     await this.#runner.ended(runId);
@@ -352,8 +363,8 @@ export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, Link
   }
 
   async follow(query: TailQuery): Promise<ReadableStream<Uint8Array>> {
-    if (query.runId !== undefined && !this.#context.run(query.runId)) throw remoteProblem(404, "Run not found.");
-    return this.#read(query);
+    const { runId } = query;
+    return this.#read(runId === undefined ? query : { ...query, runId: this.#context.existingRun(runId).id });
   }
 
   async streamEvents(filter: object, after: number, dialect: string): Promise<ReadableStream<Uint8Array>> {
@@ -456,6 +467,11 @@ export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, Link
   /** Of the tests and benches: rows written since this object woke, and who reads. */
   async figures(): Promise<{ rowsWritten: number } & ReturnType<Sleepers["figures"]>> {
     return { rowsWritten: this.#context.tables.rowsWritten, ...this.#sleepers.figures() };
+  }
+
+  /** The run's own id: a request that has joined it has another one. */
+  #idOf(runId: string): string {
+    return this.#context.run(runId)?.id ?? runId;
   }
 
   /** The log's events as bytes in a framing: replayed, then live. `inside`: the reader is in this object. */

@@ -1,7 +1,7 @@
 /** What the end of a run leaves: the record of the thread, the event that says how it ended, links for feedback, a compacted log. */
 import { nextPass } from "../log/compact.ts";
 import type { ThreadContext } from "../context.ts";
-import { keptUntil, type ThreadRecord, restartTtl } from "../record.ts";
+import { keptUntil, restartTtl, type ThreadRecord, withoutRun } from "../record.ts";
 import type { Json } from "../../lib/json.ts";
 import type { Emitter } from "../log/emit.ts";
 import { interruptIds, listInterrupts, uniqueById } from "../interrupts/waiting.ts";
@@ -40,33 +40,57 @@ export function compact(context: ThreadContext): void {
   eventLog.recent.forget();
 }
 
-/**
- * The record after a run has ended. `open`: other runs are. `reason`: why the run was stopped, if it was. `questions`: what
- * waits for an answer now.
- */
+/** The end of a run that executes nothing: its readers get the thread as it is, with what waits there. */
+export function showThread(
+  { values, interrupts, rest }: ThreadRecord,
+  emitter: Emitter,
+  error?: RunError,
+): { status: RunStatus; error?: RunError } {
+  if (error) return { status: "error", error };
+  if (values) emitter.emit("values", [], JSON.stringify({ $v: values }), { refs: true });
+  emitter.values = values ?? undefined;
+  for (const { id = "", value } of Object.values(interrupts).flat())
+    emitter.emit("input.requested", [], JSON.stringify({ interrupt_id: id, payload: value }));
+  return { status: rest === "interrupted" ? "interrupted" : "success" };
+}
+
+interface LeftByRun {
+  /** Other runs are open. */
+  open: boolean;
+  /** Why the run was stopped, if it was. */
+  reason?: StopReason;
+  /** The interrupts that wait now. */
+  questions: Interrupts;
+  /** The state that it leaves; undefined when it has left that of before. */
+  values?: ValueRefs;
+  /** The graph has stopped between two steps. */
+  waits: boolean;
+}
+
+/** The record after a run has ended that gave this many deltas. */
 export function recordAfter(
   record: ThreadRecord,
   run: RunRecord,
-  emitter: Emitter,
-  { open, reason, questions: interrupts }: { open: boolean; reason?: StopReason; questions: Interrupts },
+  deltas: number,
+  { open, reason, questions: interrupts, values, waits }: LeftByRun,
 ): ThreadRecord {
   const now = Date.now();
   const { status, outcome } = run;
-  const ran = outcome.attempt > 0 && reason !== "rollback" && !outcome.refusal;
+  const ran = outcome.attempt > 0 && reason !== "rollback" && !outcome.refusal && !outcome.idle;
   const failed = status === "error" || status === "timeout";
-  const waits = interruptIds(ran ? interrupts : record.interrupts).length > 0;
+  const asks = interruptIds(ran ? interrupts : record.interrupts).length > 0;
   return {
-    ...record,
+    ...(reason === "rollback" ? withoutRun(record, run.request, outcome.replaced) : record),
     updated: now,
     ...(ran && {
       stateUpdated: now,
-      values: emitter.values ?? record.values,
+      values: values ?? record.values,
       interrupts,
-      rest: failed ? "error" : emitter.interrupted || Object.keys(interrupts).length > 0 ? "interrupted" : "idle",
+      rest: failed ? "error" : waits || Object.keys(interrupts).length > 0 ? "interrupted" : "idle",
       error: outcome.error,
     }),
-    compacted: compactLater(record, emitter.deltas, now),
-    ...(!open && lifetimeAfter(record, waits)),
+    compacted: compactLater(record, deltas, now),
+    ...(!open && lifetimeAfter(record, asks)),
     ttl: restartTtl(record.ttl),
     ...(outcome.spent && { spent: spendingAfter(record, run) }),
   };
@@ -110,7 +134,8 @@ export function emitEnd(
   }
   if (error) emitter.emit("error", [], JSON.stringify(error));
   if (feedback) emitter.emit("feedback", [], JSON.stringify(feedback));
-  const asks = Object.keys(outcome.interrupts ?? {}).length > 0;
+  // A run that executes nothing shows what waits.
+  const asks = Object.keys((outcome.idle ? interrupts : outcome.interrupts) ?? {}).length > 0;
   const pause = reason ? "cancel" : asks ? "input" : "breakpoint";
   outcome.last_seq = emitter.lifecycle([], {
     ...describeEnd(status, request.graph_id, pause, error),
@@ -127,6 +152,8 @@ export interface RunEnding {
   feedback?: Record<string, string>;
   /** The values with what ended nodes have written, of a run that was stopped beside them. */
   written?: ValueRefs;
+  /** The thread's graph waits between two steps; as the run itself says when absent. */
+  waits?: boolean;
 }
 
 interface EndOfRun extends RunEnding {

@@ -1,11 +1,12 @@
 /** What a request for a run becomes: a new run in the queue and its thread's record, or the run that it repeats. */
 import { remoteProblem } from "../../lib/problem.ts";
+import type { Json } from "../../lib/json.ts";
 import { acceptedResponseOfRun, findAcceptedResponse, describeResponse } from "../interrupts/responses.ts";
 import { type AcceptedResponse, threadNotFound } from "../types.ts";
 import type { ThreadContext } from "../context.ts";
 import { namesLatest } from "../state/migrate.ts";
 import { QUEUE_LIMIT, withinMetadata } from "../limits.ts";
-import { newRecord, pendingInterrupts, type ThreadRecord } from "../record.ts";
+import { newRecord, pendingInterrupts, type ThreadRecord, withOwner } from "../record.ts";
 import type { RunRequest } from "../rpc.ts";
 import {
   isOpen,
@@ -109,6 +110,37 @@ function areWaiting(answers: string[], context: ThreadContext, open: readonly Ru
   return answers.every((id) => pending.includes(id) && !findRunThatResumes(context, open, id));
 }
 
+/**
+ * The request with the config of the run that has raised what it resumes, under its own: a response continues that run. Of a run of
+ * another assistant it takes none.
+ */
+export function withConfigOfRaiser(context: ThreadContext, request: RunRequest): RunRequest {
+  const [id] = request.must_resume ?? [];
+  const raiser = id === undefined ? undefined : runOfInterrupt(context, id)?.request;
+  if (!raiser || raiser.assistant_id !== request.assistant_id) return request;
+  const config = { ...raiser.config, ...request.config };
+  const configurable = { ...(raiser.config?.configurable as Json), ...(request.config?.configurable as Json) };
+  return {
+    ...request,
+    ...((raiser.config ?? request.config) && { config: { ...config, configurable } }),
+    context: request.context ?? raiser.context,
+  };
+}
+
+/**
+ * The open run that does what the request asks for: its client gets that run. A run that is being stopped does not do it, and a
+ * response is a request of its own.
+ */
+export function findRunToJoin(
+  open: readonly RunRecord[],
+  { sent, assistant_id, command }: RunRequest,
+): RunRecord | undefined {
+  if (sent?.asks === undefined || command) return undefined;
+  return open.find(({ request, outcome }) => {
+    return request.sent?.asks === sent.asks && request.assistant_id === assistant_id && !outcome.stopped;
+  });
+}
+
 /** A run that waits behind the open ones. `size`: characters of the request as JSON. 429 when the queue is full. */
 export function newRun(open: readonly RunRecord[], request: RunRequest, size: number): RunRecord {
   if (open.length > 0 && open.reduce((sum, run) => sum + run.size, size) > QUEUE_LIMIT)
@@ -128,32 +160,16 @@ export function newRun(open: readonly RunRecord[], request: RunRequest, size: nu
 }
 
 /**
- * The record of the run's thread with the run's assistant. 404 when there is no thread and the request makes none, and for
- * the thread of a stateless run: it is deleted soon after that run's end.
+ * The record of the run's thread; a new one when there is none and the request makes it. 404 when it makes none, and for the thread
+ * of a stateless run: it is deleted soon after that run's end. 422 when the thread's metadata leave no room for the run's assistant,
+ * which they name when the run begins.
  */
 export function threadFor(context: ThreadContext, request: RunRequest): ThreadRecord {
-  if (context.record?.temporary) throw threadNotFound(context.threadId);
-  const record = withAssistant(context.record ?? newThread(context, request), request);
-  if (record !== context.record) withinMetadata(record.metadata);
-  return { ...record, updated: Date.now() };
-}
-
-/**
- * The record as its open runs have changed it since its row was written: they write it when they end. Clocks of
- * machines differ, but a record without a graph has not been written since.
- */
-export function withAssistants(record: ThreadRecord, open: readonly RunRecord[]): ThreadRecord {
-  const { updated, metadata } = record;
-  const unwritten = open.filter(({ created }) => created >= updated || metadata.graph_id === undefined);
-  return unwritten
-    .toSorted((a, b) => a.created - b.created)
-    .reduce((all, { request }) => withAssistant(all, request), record);
-}
-
-function withAssistant(record: ThreadRecord, { graph_id, assistant_id }: RunRequest): ThreadRecord {
-  const { metadata } = record;
-  if (metadata.graph_id === graph_id && metadata.assistant_id === assistant_id) return record;
-  return { ...record, metadata: { ...metadata, graph_id, assistant_id } };
+  const { record } = context;
+  if (record?.temporary) throw threadNotFound(context.threadId);
+  const begun = withOwner(record ?? newThread(context, request), request);
+  if (begun !== record) withinMetadata(begun.metadata);
+  return record ?? begun;
 }
 
 function newThread({ workspaceId, threadId }: ThreadContext, request: RunRequest): ThreadRecord {
@@ -176,6 +192,13 @@ export const chooseWrite = (run: RunRecord) => (findTask(run) === undefined ? "g
 /** Whether a run that has begun continues from a checkpoint of the past. */
 export const isFork = ({ request, outcome }: Pick<RunRecord, "request" | "outcome">): boolean =>
   request.checkpoint !== undefined && !outcome.at_latest;
+
+/**
+ * Whether the run has continued from a checkpoint of the past and has written none: the thread's state is still that of the latest
+ * checkpoint, of which the run has seen nothing.
+ */
+export const isAside = ({ checkpoints }: ThreadContext, run: RunRecord): boolean =>
+  isFork(run) && checkpoints.get("")?.metadata.run_id !== run.id;
 
 /** The checkpoint of the past from which a run continues. */
 export const forkedFrom = (run: Pick<RunRecord, "request" | "outcome">): string | undefined =>

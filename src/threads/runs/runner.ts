@@ -22,27 +22,38 @@ import type { Tracer } from "../../runtime/tracer.ts";
 import { execute, createTracer } from "./execute.ts";
 import { readSpending } from "./spending.ts";
 import { SlotGate } from "./gate.ts";
-import { listRunFeedback, interruptsAtEnd, emitEnd, type RunEnding, recordAfter, unusedByRun } from "./ending.ts";
+import {
+  listRunFeedback,
+  interruptsAtEnd,
+  showThread,
+  emitEnd,
+  type RunEnding,
+  recordAfter,
+  unusedByRun,
+} from "./ending.ts";
 import { recordResponses, describeAccepted, undoResponses } from "../interrupts/responses.ts";
 import { type Outbox, queueSideEffects } from "./outbox.ts";
 import type { ThreadContext } from "../context.ts";
 import {
   checkContinuation,
   forkedFrom,
+  isAside,
   refuseLateResponses,
   chooseWrite,
   newRun,
   repeatedRun,
   threadFor,
-  withAssistants,
+  withConfigOfRaiser,
+  findRunToJoin,
 } from "./insert.ts";
-import type { Removal, ThreadRecord } from "../record.ts";
+import { ownerReplaced, type Removal, type ThreadRecord, withOwner } from "../record.ts";
 import type { RunRequest } from "../rpc.ts";
 import { isMigrated } from "../state/migrate.ts";
 import { hasNextStep, readWritten } from "../state/state.ts";
 import { refusedError } from "../interrupts/resume.ts";
 import { joinTask, queueTaskBegin } from "./tasks.ts";
 import { carryOut, dueRemovals, forgetRun, withRemoval } from "./removal.ts";
+import { acceptSent, readSent, type SentReaders } from "./sent.ts";
 
 // How often and how long a run is tried. Every deploy restarts all objects, so an attempt counts against the limit only
 // when the run has finished no task since the one before: a long run survives many deploys, and a run that exceeds the
@@ -97,9 +108,17 @@ const UNDER_WAY_MS = 4_000;
 /** When a run's tokens are written, by its `durability`. */
 const TOKEN_WRITES = { sync: "first", async: "soon", exit: "late" } as const;
 
+/**
+ * The record from the beginning of the run on: with its graph and assistant, unless it executes nothing. The run's row says that it has
+ * begun, so the record is written with the run's end, and made again from the row when the object restarts.
+ */
+const begunRecord = (record: ThreadRecord, { request, outcome }: RunRecord): ThreadRecord =>
+  outcome.refusal || outcome.idle ? record : { ...withOwner(record, request), updated: Date.now() };
+
 interface Active {
   run: RunRecord;
   stop: AbortController;
+  emitter: Emitter;
 }
 
 export class Runner {
@@ -120,15 +139,17 @@ export class Runner {
     private readonly context: ThreadContext,
     private readonly outbox: Outbox,
     private readonly arm: () => void,
+    private readonly readers: SentReaders,
   ) {
     this.#open = orderRuns(context.tables.runs.open().map(toRunRecord));
-    if (context.record) context.record = withAssistants(context.record, this.#open);
+    const running = this.#open.find(({ status }) => status === "running");
+    if (context.record && running) context.record = begunRecord(context.record, running);
     this.#gate = new SlotGate(context, () => {
       this.#continue();
       // Readers of a run that waits may let the object rest.
       context.eventLog.notify();
     });
-    if (this.#open.some(({ status }) => status === "running")) context.eventLog.skipUnwritten();
+    if (running) context.eventLog.skipUnwritten();
   }
 
   get open(): readonly RunRecord[] {
@@ -159,23 +180,26 @@ export class Runner {
   }
 
   /** Inserts the run by its multitask strategy, and starts it when it is its turn. `isRead`: its caller reads its stream. */
-  create(request: RunRequest, isRead = false): RunRecord {
-    const known = repeatedRun(this.context, this.open, request);
+  create(given: RunRequest, isRead = false): RunRecord {
+    const known = repeatedRun(this.context, this.open, given);
     if (known) return known;
-    if (!request.strict_resume) refuseLateResponses(this.context, this.open, request);
+    if (!given.strict_resume) refuseLateResponses(this.context, this.open, given);
+    const accepted = acceptSent(this.context, this.readers, given, this.#active?.emitter);
+    const joined = findRunToJoin(this.open, accepted);
+    if (joined) return this.#join(accepted, joined);
+    const request = withConfigOfRaiser(this.context, accepted);
     const strategy = readStrategy(request);
     const record = threadFor(this.context, request);
     if (strategy === "reject" && this.open.length > 0) throw busy();
     const text = JSON.stringify(request);
-    const given = newRun(this.open, request, text.length);
+    const created = newRun(this.open, request, text.length);
     const before = [...this.open];
     const isFree = !this.#active && this.#held === 0 && !this.busy && this.#removals().length === 0;
-    const starts = isFree && isInFlight(given) && !request.flow;
+    const starts = isFree && isInFlight(created) && !request.flow && !request.sent?.body;
     const { eventLog, tables } = this.context;
     const run = eventLog.commit(() => {
-      const made = starts ? this.#begin(given) : given;
+      const made = starts ? this.#begin(created, record) : created;
       eventLog.due(() => {
-        // Of an existing thread the time of its last change and its assistant are new, which the run's end writes.
         if (!this.context.record) this.context.writeRecord(record);
         const row = { run_id: made.id, created: made.created, status: made.status, request: text };
         const outcome = starts ? JSON.stringify(made.outcome) : null;
@@ -188,7 +212,7 @@ export class Runner {
       return made;
     }, chooseWrite);
     if (isRead) eventLog.expectReader();
-    this.context.keepRecord(record);
+    this.context.keepRecord(starts ? begunRecord(record, run) : record);
     this.#open = orderRuns([...before, run]);
     this.context.projectSoon(this);
     if (starts) this.#launch(run);
@@ -197,26 +221,65 @@ export class Runner {
         before.map(({ id }) => id),
         strategy,
       );
-    if (request.flow || (!starts && this.context.record?.removals)) this.next();
+    if (request.flow || request.sent?.body || (!starts && this.context.record?.removals)) this.next();
     this.arm();
     // When the runs before it have only waited, it has begun.
     return this.#open.find((one) => one.id === run.id) ?? run;
+  }
+
+  /** The request is one more of the open run. */
+  #join(request: RunRequest, run: RunRecord): RunRecord {
+    const { tables } = this.context;
+    tables.transaction(() => tables.runs.join(request.run_id, run.id));
+    return run;
   }
 
   /** Starts the next due run when none is running. Resumes the run whose process stopped. */
   next(): void {
     if (this.#active || this.#held > 0) return;
     if (this.#removals().length > 0) return this.context.ctx.waitUntil(this.remove());
-    const [waiting, ...others] = this.open;
-    if (!waiting || !isInFlight(waiting) || !this.#gate.opens(waiting)) return;
+    const run = this.#turn();
+    if (run?.request.sent?.body) this.context.ctx.waitUntil(this.#read(run));
+    else if (run) this.#start(run);
+  }
+
+  /** The run whose turn it is to begin, or to continue after its process stopped. */
+  #turn(): RunRecord | undefined {
+    if (this.#active || this.#held > 0) return undefined;
+    const [run] = this.open;
+    return run && isInFlight(run) && this.#gate.opens(run) ? run : undefined;
+  }
+
+  /** Reads what was sent, and begins the run with it. Nothing else changes the thread in the meantime. */
+  async #read(run: RunRecord): Promise<void> {
+    this.#held += 1;
+    const done = this.#exclusive.then(() => readSent(this.context, this.readers, run));
+    this.#exclusive = done;
+    const read = await done;
+    this.#held -= 1;
+    if (this.context.gone) return;
+    try {
+      const next = this.#turn();
+      if (next?.id === run.id) this.#start({ ...next, ...read });
+      else this.next();
+    } catch (error) {
+      logError(error, { thread: this.context.threadId, while: "starting a run with what was sent" });
+    }
+    this.arm();
+  }
+
+  #start(waiting: RunRecord): void {
+    const others = this.open.slice(1);
     const { eventLog, tables } = this.context;
+    const record = this.context.record as ThreadRecord;
     const { attempt, first_seq = 1 } = waiting.outcome;
     const prior = attempt > 0 ? readPriorAttempt(tables, first_seq, waiting.id) : undefined;
     if (prior && attemptsSpent(this.context.env, waiting.outcome, prior)) return this.#giveUp(waiting, prior);
     const run = eventLog.commit(() => {
-      const begun = this.#begin(waiting, prior);
+      const begun = this.#begin(waiting, record, prior);
       eventLog.due(() => {
         tables.runs.set(begun.id, begun.status, JSON.stringify(begun.outcome));
+        if (attempt === 0 && begun.request.sent) tables.runs.setRequest(begun.id, JSON.stringify(begun.request));
         if (attempt === 0) queueTaskBegin(this.context, begun);
         // The answer is given again: LangGraph would take the one of the attempt before for the first question, and this for the next.
         else if (begun.outcome.answered) this.context.checkpoints.removeResumes(begun.id, forkedFrom(begun));
@@ -224,6 +287,7 @@ export class Runner {
       });
       return begun;
     }, chooseWrite);
+    this.context.keepRecord(begunRecord(record, run));
     this.#open = [run, ...others];
     this.context.projectSoon(this);
     this.#launch(run, prior);
@@ -311,9 +375,17 @@ export class Runner {
   async delete(run: RunRecord): Promise<void> {
     const { record, eventLog } = this.context;
     if (!record) return;
-    const { first_seq: from, last_seq: to } = run.outcome;
+    const { first_seq: from, last_seq: to, replaced } = run.outcome;
+    const { graph_id, assistant_id } = run.request;
     const during = this.#active && { during: true as const };
-    const owes = withRemoval(record, { run_id: run.id, from, to, ...during });
+    const owes = withRemoval(record, {
+      run_id: run.id,
+      from,
+      to,
+      owner: { graph_id, assistant_id },
+      replaced,
+      ...during,
+    });
     eventLog.flush();
     eventLog.due(() => {
       forgetRun(this.context, run);
@@ -390,7 +462,7 @@ export class Runner {
   }
 
   /** The run as its next attempt begins; appends the events that say so. Called within a commit. */
-  #begin(run: RunRecord, prior?: PriorAttempt): RunRecord {
+  #begin(run: RunRecord, record: ThreadRecord, prior?: PriorAttempt): RunRecord {
     const { eventLog, values } = this.context;
     const emitter = new Emitter(eventLog, values, run.id);
     const attempt = run.outcome.attempt + 1;
@@ -411,16 +483,17 @@ export class Runner {
       ...place,
       ...(answered.length > 0 && { answered }),
     };
-    return { ...begun, outcome };
+    const changed = begunRecord(record, { ...begun, outcome });
+    return { ...begun, outcome: { ...outcome, replaced: outcome.replaced ?? ownerReplaced(record, changed.metadata) } };
   }
 
   #launch(run: RunRecord, prior?: PriorAttempt): void {
     const { env, eventLog, values, checkpoints, ctx } = this.context;
-    const { refusal, stopped } = run.outcome;
+    const { refusal, idle, stopped } = run.outcome;
     const stop = new AbortController();
     if (stopped) stop.abort(stopped);
-    this.#active = { run, stop };
     const emitter = new Emitter(eventLog, values, run.id, prior, TOKEN_WRITES[run.request.durability ?? "async"]);
+    this.#active = { run, stop, emitter };
     // A run that is stopped before its next step leaves the state of its last one.
     emitter.values = prior?.values;
     const timer = setTimeout(() => stop.abort("timeout" satisfies StopReason), timeLeft(env, run.outcome));
@@ -431,21 +504,26 @@ export class Runner {
       const execution = { env, thread, run, checkpoints, emitter, store, spending, signal: stop.signal };
       const { status, error, tracer } = refusal
         ? { status: "error" as const, error: this.#refused(refusal), tracer: undefined }
-        : stopped
-          ? { status: "interrupted" as const, error: undefined, tracer: createTracer(execution) }
-          : await execute(execution);
+        : idle
+          ? { ...showThread(thread, emitter, idle.error), tracer: undefined }
+          : stopped
+            ? { status: "interrupted" as const, error: undefined, tracer: createTracer(execution) }
+            : await execute(execution);
       clearTimeout(timer);
       // Clients that receive the last text together with the end report the end before they show the text.
       if (emitter.deltas > 1 && !stop.signal.aborted) await eventLog.tokensTaken();
       const feedback = error || stop.signal.aborted ? undefined : await listRunFeedback(this.context, run, tracer);
       const stopReason = () => run.outcome.stopped ?? (stop.signal.reason as StopReason | undefined);
       const reason = stopReason();
+      const aside = isAside(this.context, run);
+      const waits = aside || reason === "interrupt" ? await hasNextStep(this.context) : emitter.interrupted;
       // A graph that was stopped between two steps waits there, as one that paused itself.
-      if (reason === "interrupt") emitter.interrupted ||= await hasNextStep(this.context);
-      const written = reason === "interrupt" || reason === "timeout" ? await readWritten(this.context) : undefined;
+      if (!aside) emitter.interrupted ||= waits;
+      const isCut = !aside && (reason === "interrupt" || reason === "timeout");
+      const written = isCut ? await readWritten(this.context) : undefined;
       if (written) emitter.values = written;
       // It may have been rolled back in the meantime.
-      this.#end(run, emitter, status, { reason: stopReason(), error, tracer, feedback, written });
+      this.#end(run, emitter, status, { reason: stopReason(), error, tracer, feedback, written, waits });
     };
     ctx.waitUntil(work());
     if (run.request.task || run.outcome.answered) ctx.waitUntil(this.outbox.deliver());
@@ -492,7 +570,15 @@ export class Runner {
     const from = outcome.first_seq;
     outcome.first_seq ??= outcome.last_seq;
     const others = this.open.filter((one) => one.id !== run.id);
-    const after = recordAfter(before, run, emitter, { open: others.length > 0, reason, questions });
+    const { waits = emitter.interrupted } = ending;
+    const left = isAside(this.context, run) ? undefined : emitter.values;
+    const after = recordAfter(before, run, emitter.deltas, {
+      open: others.length > 0,
+      reason,
+      questions,
+      values: left,
+      waits,
+    });
     // Its last events tell readers that it has ended.
     const erases = reason === "rollback" && from !== undefined;
     const record = erases ? withRemoval(after, { run_id: run.id, detached: true, from, to: said }) : after;

@@ -3,7 +3,7 @@ import { undoResponses } from "../interrupts/responses.ts";
 import { logError } from "../../lib/log.ts";
 import type { ThreadContext } from "../context.ts";
 import { Emitter } from "../log/emit.ts";
-import type { Removal } from "../record.ts";
+import { type Removal, type ThreadOwner, withoutRun } from "../record.ts";
 import type { Interrupts } from "../types.ts";
 import { graphAt } from "./graph.ts";
 import { readReplayed } from "./replayed.ts";
@@ -49,7 +49,8 @@ export async function keepLatestOnce(context: ThreadContext, runner: Exclusive):
  * Removes the checkpoints and the writes of a deleted run. The thread then shows its latest checkpoint. Called while no run executes or
  * begins. False when checkpoints stay, because no deployed graph can read what later ones are replayed from.
  */
-export async function removeRun(context: ThreadContext, { run_id: runId, during }: Removal): Promise<boolean> {
+export async function removeRun(context: ThreadContext, removal: Removal): Promise<boolean> {
+  const { run_id: runId, during } = removal;
   const { checkpoints, eventLog } = context;
   const { values, needed } = await readReplayed(context, checkpoints.after(runId));
   const isWhole = !needed.some(({ metadata }) => metadata.run_id === runId);
@@ -57,8 +58,11 @@ export async function removeRun(context: ThreadContext, { run_id: runId, during 
   const replaced = checkpoints.withValues(values);
   const before = asTexts(checkpoints.interrupts());
   let undone: string[] = [];
+  let { record } = context;
   eventLog.due(() => {
     checkpoints.removeRun(runId, replaced, needed);
+    record = recordWithout(context, removal);
+    if (record && record !== context.record) context.writeRecord(record);
     const again = [...asTexts(checkpoints.interrupts())].filter(([id, text]) => before.get(id) !== text);
     undone = undoResponses(
       context,
@@ -68,6 +72,7 @@ export async function removeRun(context: ThreadContext, { run_id: runId, during 
   });
   eventLog.flush();
   if (context.gone) return true;
+  if (record) context.keepRecord(record);
   askAgain(context, runId, undone);
   const graph = await graphAt(context, "threads.read").catch((error: unknown) => {
     logError(error, { thread: context.threadId, while: "reading the state after a run was deleted" });
@@ -75,6 +80,16 @@ export async function removeRun(context: ThreadContext, { run_id: runId, during 
   });
   if (graph) await refresh(context, graph, during);
   return isWhole;
+}
+
+/**
+ * The record without the run: its graph and assistant are those of the latest checkpoint that is left, as its values are; without one,
+ * those of before the run.
+ */
+function recordWithout({ record, checkpoints }: ThreadContext, { owner, replaced }: Removal) {
+  if (!record || !owner) return record;
+  const left = checkpoints.get("")?.metadata as ThreadOwner | undefined;
+  return withoutRun(record, owner, left ?? replaced);
 }
 
 /** The values of questions as JSON, by their ids. */

@@ -28,8 +28,18 @@ export class RunStore {
     private readonly read: () => StoredEnding | undefined,
   ) {}
 
+  /** The run, also by the id of a request that has joined it. */
   get(runId: string): RunRow | undefined {
-    return this.#select("SELECT * FROM runs WHERE run_id = ?", runId)[0];
+    const find = (id: string) => this.#select("SELECT * FROM runs WHERE run_id = ?", id)[0];
+    const found = find(runId);
+    if (found) return found;
+    const [join] = this.sql.all<{ joined: string }>("SELECT joined FROM joins WHERE run_id = ?", runId);
+    return join && find(join.joined);
+  }
+
+  /** A request with the id `runId` has joined the run. */
+  join(runId: string, joined: string): void {
+    this.sql.insert("joins", { run_id: runId, joined }, "replace");
   }
 
   /** `row.fingerprint`: that of the request, not hashed. */
@@ -47,6 +57,11 @@ export class RunStore {
 
   set(runId: string, status: string, outcome: string | null): void {
     this.sql.update("runs", { run_id: runId }, { status, outcome: this.#outcome(runId, outcome) });
+  }
+
+  /** What the run was given, once it has been read from what was sent. */
+  setRequest(runId: string, request: string): void {
+    this.sql.update("runs", { run_id: runId }, { request: this.sql.texts.store(request, "runs.request", runId) });
   }
 
   /** The run has ended. The thread's row is written in the same transaction after this call. */
@@ -96,6 +111,7 @@ export class RunStore {
   /** True when the thread's row holds the end of this run: it must be written again, because a new run may take the id. */
   remove(runId: string): boolean {
     this.sql.remove("runs", { run_id: runId });
+    this.sql.remove("joins", { joined: runId });
     const isHeld = this.#ending()?.run_id === runId;
     if (isHeld) this.#ended = null;
     return isHeld;

@@ -28,6 +28,7 @@ const PLACES = {
   answers: { interrupt_id: "k1", n: "k2", body: "t" },
   links: { link_id: "k1", body: "t" },
   tombstones: { id: "k1", until: "i", body: "t" },
+  joins: { run_id: "k1", joined: "t" },
 } as const;
 
 export type TableName = keyof typeof PLACES;

@@ -2,10 +2,10 @@ import { describe, expect, it } from "vitest";
 import { EventReducer, diff } from "../../../src/protocols/agui/events.ts";
 import { graphMessage, toWireMessages } from "../../../src/protocols/agui/messages.ts";
 import { RunAgentInput } from "../../../src/protocols/agui/schema.ts";
-import { findRegeneration, readAguiInput } from "../../../src/protocols/agui/start.ts";
+import { type AguiBody, planRun, sentBody } from "../../../src/protocols/agui/begin.ts";
+import { readResponse } from "../../../src/protocols/agui/start.ts";
 import { parse } from "../../../src/http/validate.ts";
 import type { LogEvent } from "../../../src/threads/log/events.ts";
-import type { Thread } from "../../../src/threads/types.ts";
 
 type Json = Record<string, unknown>;
 
@@ -256,56 +256,59 @@ describe("a client that opens a thread", () => {
 
   it("gets what a run began with, and then its events", () => {
     const joined = reducer();
-    const events = [...joined.joined(), ...joined.apply(event("values", { messages: [], list: [1] }))];
+    const events = [...joined.started([]), ...joined.apply(event("values", { messages: [], list: [1] }))];
     expect(events.map(({ type }) => type)).toEqual(["RUN_STARTED", "MESSAGES_SNAPSHOT", "STATE_SNAPSHOT"]);
   });
 });
 
-describe("a conversation up to a message", () => {
-  const messages = (...given: [string, string][]) => given.map(([role, id]) => ({ role, id, content: "" }));
-  const find = (sent: Json[], known: unknown) =>
-    findRegeneration(parse(RunAgentInput, { threadId: "t", runId: "r", messages: sent }, "body"), known);
-  const known = [
-    { type: "human", id: "u1" },
-    { type: "ai", id: "a1" },
-    { type: "human", id: "u2" },
-    { type: "ai", id: "a2" },
-  ];
-
-  it("that has an answer is answered again", () => {
-    const sent = messages(["user", "u1"], ["assistant", "a1"], ["user", "u2"]);
-    expect(find(sent, known)).toMatchObject({ message: { id: "u2" }, kept: known.slice(0, 2) });
-    expect(find(sent.slice(0, 1), known)).toMatchObject({ message: { id: "u1" }, kept: [] });
-    expect(find(messages(["system", "new"], ["user", "u1"], ["activity", "x"]), known)).toBeDefined();
-  });
-
-  it("is continued when it ends with something new, with no message of the person, or without an answer", () => {
-    expect(find(messages(["user", "u1"], ["assistant", "a1"], ["user", "new"]), known)).toBeUndefined();
-    expect(find(messages(["assistant", "new"], ["user", "u1"]), known)).toBeUndefined();
-    expect(find(messages(["user", "u1"], ["assistant", "a1"]), known)).toBeUndefined();
-    expect(find(messages(["user", "u1"], ["tool", "new"]), known)).toBeUndefined();
-    expect(find(messages(["user", "u1"]), known.slice(0, 1))).toBeUndefined();
-    expect(find(messages(["user", "u1"]), [known[0], { type: "system", id: "s" }])).toBeUndefined();
-    expect(find([], known)).toBeUndefined();
-    expect(find(messages(["user", "u1"]), undefined)).toBeUndefined();
-  });
+it("a client that lacks messages gets what is before its own, and then all, with the first state", () => {
+  const messages = ["1", "2", "3"].map((id) => ({ type: "human", id, content: id }));
+  const snapshots = (sent: string[]) => {
+    const events = new EventReducer({ threadId: "t", runId: "r" });
+    events.started(sent);
+    const shown = events.apply(event("values", { messages })).filter(({ type }) => type === "MESSAGES_SNAPSHOT");
+    return shown.map((one) => (one.messages as Json[]).map(({ id }) => id));
+  };
+  expect(snapshots(["3"])).toEqual([
+    ["1", "2"],
+    ["1", "2", "3"],
+  ]);
+  expect(snapshots(["1", "3"])).toEqual([
+    ["1", "2"],
+    ["1", "2", "3"],
+  ]);
+  expect(snapshots(["1", "2"])).toEqual([["1", "2", "3"]]);
+  expect(snapshots(["1", "2", "3", "half"])).toEqual([["1", "2", "3"]]);
+  expect(snapshots(["1", "2", "3"])).toEqual([]);
 });
 
-describe("a request", () => {
+describe("what a request asks of a thread", () => {
   const input = (more: Json) => parse(RunAgentInput, { threadId: "t", runId: "r", messages: [], ...more }, "body");
   const human = { id: "1", role: "user", content: "hi" };
-  const thread = (values: Json) => ({ values }) as unknown as Thread;
   const channels = new Set(["messages", "list", "tools"]);
 
-  it("gives the graph what the thread does not have yet", () => {
-    const before = thread({ messages: [{ id: "1", type: "human" }], list: [1], other: 1 });
-    const asked = input({ messages: [human, { ...human, id: "2" }], state: { list: [1], other: 2, messages: [] } });
-    expect(readAguiInput(asked, before, channels)).toEqual({
+  /** The run's input and the checkpoint from which it begins, on a thread whose states these were, newest first. */
+  const plan = async (
+    more: Json,
+    values: Json = {},
+    keys: Set<string> | undefined = channels,
+    left: "done" | "waits" = "done",
+  ) => {
+    const body = sentBody(input(more)) as unknown as AguiBody;
+    async function* past() {
+      yield { checkpointId: "now", values };
+      yield { checkpointId: "first", values: {} };
+    }
+    return planRun(body, { values, left, past }, (name) => keys === undefined || keys.has(name));
+  };
+
+  it("is what the thread does not have yet", async () => {
+    const before = { messages: [{ id: "1", type: "human", content: "hi" }], list: [1], other: 1 };
+    const asked = { messages: [human, { ...human, id: "2" }], state: { list: [1], other: 2, messages: [] } };
+    expect(await plan(asked, before)).toEqual({
       // Graphs spread it, and fail when it is not there.
       input: { messages: [{ type: "human", id: "2", content: "hi" }], tools: [] },
     });
-    const kept = thread({ messages: [{ id: "1", type: "human" }], tools: [] });
-    expect(readAguiInput(input({ messages: [human] }), kept, channels)).toEqual({ input: { messages: [] } });
     const tool = (name: string, description: string) => ({
       type: "function",
       name,
@@ -313,47 +316,149 @@ describe("a request", () => {
     });
     const state = { list: [1, 2], tools: [tool("t", "old"), tool("u", "of the state")] };
     const tools = [{ name: "t", description: "new", parameters: {} }];
-    const changed = input({ messages: [human], state, tools });
+    const changed = { messages: [], state, tools };
     const both = [tool("t", "new"), tool("u", "of the state")];
-    expect(readAguiInput(changed, before, channels)).toEqual({ input: { messages: [], list: [1, 2], tools: both } });
-    const kit = readAguiInput(
-      input({ tools, state: { copilotkit: { a: 1 } } }),
-      before,
-      new Set(["ag-ui", "copilotkit"]),
-    );
+    expect(await plan(changed, before)).toEqual({ input: { messages: [], list: [1, 2], tools: both } });
+    const kit = await plan({ tools, state: { copilotkit: { a: 1 } } }, before, new Set(["ag-ui", "copilotkit"]));
     const own = [tool("t", "new")];
     expect(kit).toEqual({
       input: { "ag-ui": { tools: own, context: [] }, copilotkit: { a: 1, actions: own } },
     });
-    expect(readAguiInput(changed, undefined, new Set(["list"]))).toEqual({ input: { list: [1, 2] } });
+    expect(await plan(changed, undefined, new Set(["list"]))).toEqual({ input: { list: [1, 2] } });
+    expect(await plan({ messages: [human] }, {}, undefined)).toMatchObject({ input: { messages: [{ id: "1" }] } });
   });
 
-  it("answers interrupts, also beside new messages and as CopilotKit does", () => {
+  const said = (...given: [string, string][]) => given.map(([role, id]) => ({ role, id, content: "" }));
+  const known = {
+    tools: [],
+    messages: [
+      { type: "human", id: "u1", content: "" },
+      { type: "ai", id: "a1", content: "" },
+      { type: "human", id: "u2", content: "" },
+      { type: "ai", id: "a2", content: "" },
+    ],
+  };
+  const idsIn = (run: Awaited<ReturnType<typeof plan>>) =>
+    run && [run.checkpoint?.checkpoint_id, ...(run.input as { messages: Json[] }).messages.map(({ id }) => id)];
+
+  it.each<[string, [string, string][], unknown[] | undefined]>([
+    [
+      "a conversation up to a message: its answer again",
+      [
+        ["user", "u1"],
+        ["assistant", "a1"],
+        ["user", "u2"],
+      ],
+      ["first", "u2"],
+    ],
+    ["up to the first message", [["user", "u1"]], ["first", "u1"]],
+    [
+      "with instructions",
+      [
+        ["system", "new"],
+        ["user", "u1"],
+        ["activity", "x"],
+      ],
+      ["first", "new", "u1"],
+    ],
+    [
+      "with a new message",
+      [
+        ["user", "u1"],
+        ["assistant", "a1"],
+        ["user", "new"],
+      ],
+      [undefined, "new"],
+    ],
+    [
+      "with a result of the client's own tool",
+      [
+        ["user", "u1"],
+        ["assistant", "a1"],
+        ["tool", "new"],
+      ],
+      [undefined, "new"],
+    ],
+    [
+      "with the whole answer: nothing",
+      [
+        ["user", "u1"],
+        ["assistant", "a1"],
+        ["user", "u2"],
+        ["assistant", "a2"],
+      ],
+      undefined,
+    ],
+    [
+      "with another form of the answer: nothing",
+      [
+        ["user", "u1"],
+        ["assistant", "a1"],
+        ["user", "u2"],
+        ["assistant", "half"],
+      ],
+      undefined,
+    ],
+    [
+      "with a greeting of the client's",
+      [
+        ["assistant", "hello"],
+        ["user", "u1"],
+        ["user", "new"],
+      ],
+      [undefined, "hello", "new"],
+    ],
+    ["with no message", [], [undefined]],
+  ])("is, %s", async (_what, messages, expected) => {
+    expect(idsIn(await plan({ messages: said(...messages) }, known))).toEqual(expected);
+  });
+
+  it("is the message alone where nothing has answered it", async () => {
+    const unanswered = { ...known, messages: [known.messages[0], { type: "system", id: "s", content: "" }] };
+    expect(idsIn(await plan({ messages: said(["user", "u1"]) }, unanswered))).toEqual(["first", "u1"]);
+    expect(idsIn(await plan({ messages: said(["user", "u1"], ["assistant", "half"]) }, unanswered))).toEqual([
+      "first",
+      "u1",
+    ]);
+    expect(await plan({ messages: said(["user", "u1"]) }, unanswered, channels, "waits")).toBeUndefined();
+    expect(idsIn(await plan({ messages: said(["assistant", "a0"]) }))).toEqual([undefined, "a0"]);
+  });
+
+  it("is a branch from before a changed message, with the instructions of the request", async () => {
+    const messages = [
+      { id: "s", role: "system", content: "Be brief." },
+      { id: "u2", role: "user", content: "other" },
+    ];
+    expect(idsIn(await plan({ messages }, known))).toEqual(["first", "s", "u2"]);
+  });
+
+  it("is also a changed state", async () => {
+    const whole = said(["user", "u1"], ["assistant", "a1"], ["user", "u2"], ["assistant", "a2"]);
+    expect(await plan({ messages: whole, state: { list: [2] } }, { ...known, list: [1] })).toEqual({
+      input: { messages: [], list: [2] },
+    });
+  });
+
+  it("may be a response to interrupts, also as CopilotKit sends it", () => {
     const resume = [
       { interruptId: "a", status: "resolved", payload: 1 },
       { interruptId: "b", status: "cancelled" },
     ];
-    expect(readAguiInput(input({ resume, messages: [human] }), undefined, channels)).toEqual({
-      command: {
-        resume: { a: 1, b: { __agui_cancelled__: true, interrupt_id: "b" } },
-        update: { messages: [{ type: "human", id: "1", content: "hi" }], tools: [] },
-      },
+    expect(readResponse(input({ resume, messages: [human] }))).toEqual({
+      command: { resume: { a: 1, b: { __agui_cancelled__: true, interrupt_id: "b" } } },
       answers: ["a", "b"],
     });
-    const legacy = input({ forwardedProps: { command: { resume: "yes" } } });
-    expect(readAguiInput(legacy, undefined, channels)).toMatchObject({ command: { resume: "yes" } });
+    const respond = (resumed: unknown) => readResponse(input({ forwardedProps: { command: { resume: resumed } } }));
+    expect(respond("yes")).toEqual({ command: { resume: "yes" } });
     for (const [text, answer] of [
       ['{"decisions":[{"type":"approve"}]}', { decisions: [{ type: "approve" }] }],
       ["true", true],
       ["{no JSON", "{no JSON"],
     ])
-      expect(
-        readAguiInput(input({ forwardedProps: { command: { resume: text } } }), undefined, channels),
-      ).toMatchObject({
-        command: { resume: answer },
-      });
+      expect(respond(text)).toEqual({ command: { resume: answer } });
     const goOn = input({ resume: [{ interruptId: "breakpoint", status: "resolved" }] });
-    expect(readAguiInput(goOn, undefined, channels)).toEqual({ input: null });
+    expect(readResponse(goOn)).toMatchObject({ input: null });
+    expect(readResponse(input({ messages: [human] }))).toEqual({ input: {} });
   });
 
   it.each([
