@@ -45,7 +45,7 @@ export function isReplayed(
 }
 
 /** What later checkpoints need of those that are to be deleted. */
-export interface Replayed {
+interface Replayed {
   /** The values of replayed channels, by checkpoint and channel. */
   values: Map<CheckpointEntry, Json>;
   /** Checkpoints from which channels are replayed that no deployed graph knows: they must stay. */
