@@ -2,6 +2,7 @@
 import type { BudgetSpending } from "../limits/budgets/rpc.ts";
 import { remoteProblem } from "../lib/problem.ts";
 import type { Json } from "../lib/json.ts";
+import { mirrorContext } from "../agents/assistants/context.ts";
 import { readOwnPath } from "../deliveries/receiver.ts";
 import type { RunRequest } from "./rpc.ts";
 import type { Interrupts, MultitaskStrategy, Run, RunError, RunStatus, StopReason } from "./types.ts";
@@ -148,8 +149,7 @@ function toWireKwargs(request: RunRequest): Json {
   return {
     input: request.input ?? null,
     command: request.command ?? null,
-    config: request.config ?? {},
-    context: request.context ?? {},
+    ...mirrorContext(request.config ?? {}, request.context),
     stream_mode: request.stream_mode ?? ["values"],
     interrupt_before: request.interrupt_before ?? null,
     interrupt_after: request.interrupt_after ?? null,

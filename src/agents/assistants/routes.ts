@@ -10,6 +10,7 @@ import { type App, newOrEarlier } from "../../http/context.ts";
 import { body, param, query } from "../../http/validate.ts";
 import type { Principal } from "../../http/principal.ts";
 import { toAssistantId, graphIds } from "./defaults.ts";
+import { refuseConflict } from "./context.ts";
 import { assistantGraphs } from "./describe.ts";
 import { Assistant, AssistantVersion } from "./row.ts";
 import {
@@ -46,6 +47,7 @@ export const assistants = ({ deleteThreads, onDeleted }: AssistantHooks) =>
     .post("/", doc("Create an assistant", Assistant), body(CreateAssistant), async (c) => {
       const { graph_id, assistant_id: given, if_exists, ...input } = c.req.valid("json");
       requireGraph(graph_id);
+      refuseConflict(input.config, input.context);
       const db = database(c.env.DB);
       const { workspaceId } = c.get("principal");
       const { id, earlier } = await newOrEarlier(c, (one) => resolveAssistant(db, workspaceId, one));
@@ -97,6 +99,7 @@ export const assistants = ({ deleteThreads, onDeleted }: AssistantHooks) =>
         const { assistant_id } = c.req.valid("param");
         const { graph_id, ...input } = c.req.valid("json");
         requireGraph(graph_id);
+        refuseConflict(input.config, input.context);
         const { workspaceId } = c.get("principal");
         const made = await updateAssistant(database(c.env.DB), workspaceId, assistant_id, {
           ...input,

@@ -177,6 +177,9 @@ const Tags = v.pipe(v.array(v.string()), v.maxLength(1_000, "at most 1,000 tags"
 const Config = v.object({
   tags: v.nullish(Tags),
   recursion_limit: v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(10_000))),
+  max_concurrency: v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1))),
+  run_name: v.nullish(v.pipe(v.string(), v.maxLength(1_000))),
+  metadata: v.nullish(JsonMembers),
   configurable: v.nullish(JsonMembers),
 });
 

@@ -14,7 +14,15 @@ import type { RunError, RunStatus } from "../types.ts";
 import { budgetResponses, graphInterrupts } from "../interrupts/budget-resume.ts";
 import { isFork, interruptsAt } from "./insert.ts";
 import type { RunSpending } from "./spending.ts";
-import { buildConfig, loadGraph, runIds, mergeMetadata, type RunOfThread } from "../state/graph.ts";
+import {
+  boundContext,
+  buildConfig,
+  loadGraph,
+  mergeMetadata,
+  requestMetadata,
+  runIds,
+  type RunOfThread,
+} from "../state/graph.ts";
 import { describeWriter, isContinuing, isMigrated, migrateOnce, describeMissing } from "../state/migrate.ts";
 import { responseAfterMigration, interruptIdsIn } from "../interrupts/resume.ts";
 
@@ -28,8 +36,6 @@ export interface RunExecution extends RunOfThread {
   /** Its reason is a StopReason. */
   signal: AbortSignal;
 }
-
-const RECURSION_LIMIT = 25;
 
 /** Runs the graph to its end, its pause, its error or its stop; never throws. */
 export async function execute(
@@ -71,7 +77,6 @@ async function start(execution: RunExecution, tracer: Tracer | undefined): Promi
   const spending = await execution.spending();
   const guard = spending && new ModelGuard(spending, (callId) => tracer?.drop(callId));
   const config = buildConfig(execution);
-  const { context, metadata } = config;
   // After a crash, a run with a checkpoint continues from it. A run without one starts again.
   const begun = checkpoints.get("")?.metadata.run_id === run.id;
   // LangGraph executes the finished tasks of a step again where a checkpoint is named.
@@ -84,7 +89,7 @@ async function start(execution: RunExecution, tracer: Tracer | undefined): Promi
   if (begun || isContinuing(request)) await refuseToDrop(graph, { ...place, checkpointId });
   const modes = request.stream_mode ?? [];
   const ids = { ...runIds(execution), ...(await describeWriter(graph, request.graph_id)) };
-  const saver = new Saver(checkpoints, thread.thread_id, { ...request.metadata, ...ids }, signal);
+  const saver = new Saver(checkpoints, thread.thread_id, { ...requestMetadata(request), ...ids }, signal);
   const driving = drive(
     graph,
     begun ? null : input(execution),
@@ -92,10 +97,12 @@ async function start(execution: RunExecution, tracer: Tracer | undefined): Promi
       runId: run.id,
       configurable: { checkpoint_ns: "", ...configurable },
       origin: (checkpointId) => findOrigin(execution, checkpointId),
-      context,
-      metadata,
+      context: boundContext(graph, config.context),
+      metadata: config.metadata,
       tags: config.tags,
-      recursionLimit: config.recursion_limit ?? RECURSION_LIMIT,
+      runName: config.run_name,
+      maxConcurrency: config.max_concurrency,
+      recursionLimit: config.recursion_limit,
       interruptBefore: request.interrupt_before,
       interruptAfter: request.interrupt_after,
       durability: request.durability,

@@ -1,5 +1,6 @@
 /** A run's graph, and the config that it is made and called with. */
 import type { AuthAccess } from "../../deployment.ts";
+import { mirrorContext } from "../../agents/assistants/context.ts";
 import { makeGraph } from "../../agents/graphs/graph.ts";
 import type { Json } from "../../lib/json.ts";
 import type { AnyGraph as Graph } from "../../runtime/introspect.ts";
@@ -35,28 +36,48 @@ export const runIds = ({ thread, run: { id, request } }: RunOfThread) => ({
   assistant_id: request.assistant_id,
 });
 
-/** The assistant's metadata, under the thread's, under the run's own. */
+/** The assistant's metadata, under the thread's, under the run's own; in each, `config.metadata` is under `metadata`. */
 export function mergeMetadata({ run, thread }: RunOfThread): Json {
-  const { assistant, metadata } = run.request;
+  const { assistant } = run.request;
   const own = { ...runIds({ run, thread }), run_attempt: run.outcome.attempt };
-  return { ...assistant.metadata, ...thread.metadata, ...metadata, ...own };
+  const ofAssistant = { ...metadataOf(assistant.config), ...assistant.metadata };
+  return { ...ofAssistant, ...metadataOf(thread.config), ...thread.metadata, ...requestMetadata(run.request), ...own };
 }
 
+/** The metadata that a request gives its run. */
+export const requestMetadata = ({ config, metadata }: Pick<RunRequest, "config" | "metadata">): Json => ({
+  ...metadataOf(config),
+  ...metadata,
+});
+
+const metadataOf = (config: Json | undefined) => config?.metadata as Json | undefined;
+
+/** The members of a config that LangGraph reads, as clients name them. An absent one is the graph's own, or LangGraph's default. */
 interface MergedConfig {
   tags?: string[];
   recursion_limit?: number;
+  max_concurrency?: number;
+  run_name?: string;
   configurable: Json;
 }
 
 /** The assistant's config, under the thread's, under the run's own; the same for `context`. */
 function mergeConfig(request: RunRequest, thread: ThreadRecord): { config: MergedConfig; context: Json } {
-  const layers = [request.assistant.config, thread.config, request.config ?? {}] as Partial<MergedConfig>[];
+  const own = mirrorContext(request.config ?? {}, request.context);
+  const layers = [request.assistant.config, thread.config, own.config] as Partial<MergedConfig>[];
+  const last = <K extends keyof MergedConfig>(key: K) => layers.findLast((layer) => layer[key] != null)?.[key];
   const config: MergedConfig = {
     tags: layers.flatMap((layer) => layer.tags ?? []),
-    recursion_limit: layers.findLast((layer) => layer.recursion_limit !== undefined)?.recursion_limit,
+    recursion_limit: last("recursion_limit"),
+    max_concurrency: last("max_concurrency"),
+    run_name: last("run_name"),
     configurable: Object.assign({}, ...layers.map((layer) => layer.configurable)) as Json,
   };
-  const context = { ...request.assistant.context, ...request.context };
-  // Clients older than `context` send its values as configurable ones.
-  return { config, context: Object.keys(context).length > 0 ? context : config.configurable };
+  return { config, context: { ...request.assistant.context, ...own.context } };
+}
+
+/** The context of a run, over the one that its graph is bound to. LangGraph gives nodes none where neither has one. */
+export function boundContext(graph: Graph, context: Json): unknown {
+  const { context: bound } = (graph.config ?? {}) as { context?: object };
+  return bound && Object.keys(context).length === 0 ? bound : { ...bound, ...context };
 }
