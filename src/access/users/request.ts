@@ -48,7 +48,7 @@ export class UserRequest {
 
   /** The body as it was sent. */
   async json(): Promise<unknown> {
-    return readCopy(this.c.req.raw, readJson);
+    return readCopy(this.c.req.raw, (copy) => readJson(copy, undefined, true));
   }
 
   /** Sends another body on to the route. */

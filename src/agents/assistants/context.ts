@@ -17,13 +17,13 @@ const isEmpty = (members: Json): boolean => Object.keys(members).length === 0;
 /** Both, each filled from the other where it is empty. Addresses and identities are not copied. */
 export function mirrorContext<C extends object>(
   config: C & { configurable?: unknown },
-  context: Json | undefined,
+  context: Json = {},
 ): { config: C & { configurable?: Json }; context: Json } {
-  const configurable = (config.configurable ?? {}) as Json;
-  const given = settings(configurable);
-  if (!context || isEmpty(context)) return { config: { ...config, configurable }, context: contextWithoutIdentity(given) };
-  if (!isEmpty(given)) return { config: { ...config, configurable }, context };
-  return { config: { ...config, configurable: { ...withoutIdentity(settings(context)), ...configurable } }, context };
+  const own = config as C & { configurable?: Json };
+  const given = settings(own.configurable);
+  if (isEmpty(context)) return { config: own, context: contextWithoutIdentity(given) };
+  if (!isEmpty(given)) return { config: own, context };
+  return { config: { ...own, configurable: { ...withoutIdentity(settings(context)), ...own.configurable } }, context };
 }
 
 /** @throws Problem 400 when both have a member of one name, with different values. */

@@ -44,7 +44,7 @@ export interface AssistantHooks {
 
 export const assistants = ({ deleteThreads, onDeleted }: AssistantHooks) =>
   new Hono<App>()
-    .post("/", doc("Create an assistant", Assistant), body(CreateAssistant), async (c) => {
+    .post("/", doc("Create an assistant", Assistant), body(CreateAssistant, { exact: true }), async (c) => {
       const { graph_id, assistant_id: given, if_exists, ...input } = c.req.valid("json");
       requireGraph(graph_id);
       refuseConflict(input.config, input.context);
@@ -62,7 +62,7 @@ export const assistants = ({ deleteThreads, onDeleted }: AssistantHooks) =>
       if (!existing) throw new Problem(409, "An assistant with this assistant_id exists.");
       return c.json(existing);
     })
-    .post("/search", doc("Search assistants", selectableList(Assistant)), body(SearchAssistants), async (c) => {
+    .post("/search", doc("Search assistants", selectableList(Assistant)), body(SearchAssistants, { exact: true }), async (c) => {
       const { limit = 10, offset = 0, sort_by, sort_order, select, graph_id, ...filter } = c.req.valid("json");
       const rows = await searchAssistants(database(c.env.DB), c.get("principal").workspaceId, {
         ...filter,
@@ -79,7 +79,7 @@ export const assistants = ({ deleteThreads, onDeleted }: AssistantHooks) =>
         headers,
       );
     })
-    .post("/count", doc("Count assistants", Count), body(CountAssistants), async (c) => {
+    .post("/count", doc("Count assistants", Count), body(CountAssistants, { exact: true }), async (c) => {
       const { graph_id, ...filter } = c.req.valid("json");
       const { workspaceId } = c.get("principal");
       return c.json(await countAssistants(database(c.env.DB), workspaceId, { ...filter, graphId: graph_id }));
@@ -94,7 +94,7 @@ export const assistants = ({ deleteThreads, onDeleted }: AssistantHooks) =>
       "/:assistant_id",
       doc("Update an assistant: makes and activates a new version", Assistant),
       param(AssistantPath),
-      body(UpdateAssistant),
+      body(UpdateAssistant, { exact: true }),
       async (c) => {
         const { assistant_id } = c.req.valid("param");
         const { graph_id, ...input } = c.req.valid("json");
@@ -135,7 +135,7 @@ export const assistants = ({ deleteThreads, onDeleted }: AssistantHooks) =>
       "/:assistant_id/versions",
       doc("List an assistant's versions, newest first", v.array(AssistantVersion)),
       param(AssistantPath),
-      body(ListVersions),
+      body(ListVersions, { exact: true }),
       async (c) => {
         const { assistant_id } = c.req.valid("param");
         const { limit = 10, offset = 0, metadata } = c.req.valid("json");

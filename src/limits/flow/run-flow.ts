@@ -1,5 +1,5 @@
 /** What a run needs before it begins: a slot of each rule that applies to it. */
-import { type Json, isObject } from "../../lib/json.ts";
+import { isExactNumber, type Json, isObject } from "../../lib/json.ts";
 import { deriveUuid } from "../../lib/uuid.ts";
 import { type FlowRule, mergeRules } from "./rule.ts";
 
@@ -77,7 +77,8 @@ export function pausesFor(own: Iterable<FlowRule>, facts: FlowRunFacts): SlotNee
 /** What a claim keeps of its run, for rules that pause it later: of metadata only what a rule may match, up to a size. */
 export function pickFacts({ metadata, ...facts }: FlowRunFacts): FlowRunFacts {
   let size = 0;
-  const kept = Object.entries(metadata).filter(([name, value]) => {
+  const texts = Object.entries(metadata).map(([name, value]) => [name, isExactNumber(value) ? value.rawJSON : value] as const);
+  const kept = texts.filter(([name, value]) => {
     const characters = name.length + (JSON.stringify(value) ?? "").length;
     if (
       typeof value === "object" ||
@@ -131,6 +132,7 @@ export function keyIn(key: string, { assistantId, user, model, metadata }: FlowR
   if (key === "user") return boundKey(user);
   if (key === "model") return boundKey(model);
   const value = metadata[key.slice("metadata.".length)];
+  if (isExactNumber(value)) return boundKey(value.rawJSON);
   return ["string", "number", "boolean"].includes(typeof value) ? boundKey(String(value)) : undefined;
 }
 

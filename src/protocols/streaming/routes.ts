@@ -54,7 +54,7 @@ export const streaming = new Hono<App>()
     "/:thread_id/commands",
     doc("Send a command: run.start, input.respond, state.get, …", CommandResponse),
     param(ThreadParam),
-    body(Command),
+    body(Command, { exact: true }),
     async (c) => {
       const { thread_id } = c.req.valid("param");
       const by = {

@@ -15,7 +15,7 @@ import type { Principal } from "../../http/principal.ts";
 import * as v from "valibot";
 import { limitKey, MAX_STREAMS, tooManyStreams } from "../../access/auth/limits.ts";
 import { problemResponse, toProblem } from "../../lib/problem.ts";
-import { NESTING, nestsDeeper, parseJson, countValues, JSON_VALUES, type Json } from "../../lib/json.ts";
+import { NESTING, nestsDeeper, countValues, JSON_VALUES, tryParseExact, type Json } from "../../lib/json.ts";
 import { BODY_LIMIT, parse } from "../../http/validate.ts";
 import { parseObjectName } from "../../threads/types.ts";
 import { type CommandResult, type Commander, runCommand, CommandError } from "./commands.ts";
@@ -317,7 +317,7 @@ function commandIn(message: string | ArrayBuffer): Command | string {
   if (message.length > BODY_LIMIT) return `A command is larger than ${BODY_LIMIT} characters.`;
   if (countValues(Buffer.from(message), JSON_VALUES) > JSON_VALUES)
     return `A command holds more than ${JSON_VALUES} values.`;
-  const value = parseJson(message);
+  const value = tryParseExact(message);
   if (value === undefined) return "The frame is not valid JSON.";
   if (nestsDeeper(value)) return `The command nests deeper than ${NESTING} levels.`;
   const result = v.safeParse(Command, value);

@@ -71,7 +71,7 @@ export function waitResponse(thread: ThreadRpc, runId: string, cancelOnDisconnec
 }
 
 const doc = createDoc("Runs");
-const runBody = body(schema.RunCreate, { members: schema.RUN_MEMBERS });
+const runBody = body(schema.RunCreate, { members: schema.RUN_MEMBERS, exact: true });
 type C = Context<App>;
 
 /** Of a cancellation that stopped nothing: the status with which the run had ended before. */
@@ -268,7 +268,7 @@ export const statelessRuns = new Hono<App>()
   .post(
     "/batch",
     doc("Start several stateless runs in the background", v.array(Run)),
-    body(schema.RunBatch, { members: schema.RUN_MEMBERS }),
+    body(schema.RunBatch, { members: schema.RUN_MEMBERS, exact: true }),
     async (c) => {
       const requests = await forEach([...c.req.valid("json").entries()], ([n, one]) =>
         statelessRequest(c, one, idempotentId(c, String(n))),

@@ -1,6 +1,7 @@
 /** One run of a graph, from its request to its outcome. */
 import type { BaseStore } from "@langchain/langgraph-checkpoint";
 import { callAs, principalOfRun, toCaller } from "../../http/loopback.ts";
+import { toNumbers } from "../../lib/json.ts";
 import { command, drive } from "../../runtime/drive.ts";
 import { ModelGuard } from "../../runtime/model-guard.ts";
 import { Saver } from "../../runtime/saver.ts";
@@ -50,7 +51,7 @@ export function createTracer(
   execution: Pick<RunExecution, "env" | "run" | "thread"> & { signal?: AbortSignal },
 ): Tracer | undefined {
   const project = ownProject(execution.env, execution.run.request.langsmith_tracer?.project_name);
-  return project === undefined ? undefined : new Tracer(mergeMetadata(execution), execution.signal);
+  return project === undefined ? undefined : new Tracer(toNumbers(mergeMetadata(execution)), execution.signal);
 }
 
 async function endExecution(
@@ -89,7 +90,7 @@ async function start(execution: RunExecution, tracer: Tracer | undefined): Promi
   if (begun || isContinuing(request)) await refuseToDrop(graph, { ...place, checkpointId });
   const modes = request.stream_mode ?? [];
   const ids = { ...runIds(execution), ...(await describeWriter(graph, request.graph_id)) };
-  const saver = new Saver(checkpoints, thread.thread_id, { ...requestMetadata(request), ...ids }, signal);
+  const saver = new Saver(checkpoints, thread.thread_id, { ...toNumbers(requestMetadata(request)), ...ids }, signal);
   const driving = drive(
     graph,
     begun ? null : input(execution),

@@ -2,7 +2,7 @@
 import type { AuthAccess } from "../../deployment.ts";
 import { mirrorContext } from "../../agents/assistants/context.ts";
 import { makeGraph } from "../../agents/graphs/graph.ts";
-import type { Json } from "../../lib/json.ts";
+import { type Json, toNumbers } from "../../lib/json.ts";
 import type { AnyGraph as Graph } from "../../runtime/introspect.ts";
 import type { ThreadRecord } from "../record.ts";
 import type { RunRequest } from "../rpc.ts";
@@ -21,11 +21,11 @@ export async function loadGraph(graphId: string, config: Json, env: Env, access:
   return graph;
 }
 
-/** What the factory of the run's graph is called with. */
+/** What the factory of the run's graph is called with. A graph has JavaScript's numbers. */
 export function buildConfig({ run, thread }: RunOfThread) {
   const { config, context } = mergeConfig(run.request, thread);
   const configurable = { ...config.configurable, ...run.request.configurable, ...runIds({ run, thread }) };
-  return { ...config, configurable, context, metadata: mergeMetadata({ run, thread }) };
+  return toNumbers({ ...config, configurable, context, metadata: mergeMetadata({ run, thread }) });
 }
 
 /** The ids that name a run to its graph. */
