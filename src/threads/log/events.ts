@@ -79,8 +79,6 @@ export interface TailQuery {
   methods?: EventMethod[];
   /** End when everything visible now has been read, instead of following. */
   replayOnly?: boolean;
-  /** Cancel the run when this reader leaves (`on_disconnect: "cancel"`). */
-  cancelOnDisconnect?: boolean;
 }
 
 /**

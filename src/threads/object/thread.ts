@@ -415,10 +415,7 @@ export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, Link
     const { tables, eventLog, values } = this.#context;
     const runner = this.#runner;
     const about = { settled: (id: string) => runner.settled(id), resting: () => runner.resting };
-    const onLeave = () => {
-      if (query.cancelOnDisconnect && query.runId) runner.stop(query.runId, "interrupt");
-    };
-    return tail({ tables, eventLog, values, ...about }, query, framing, { onLeave, inside });
+    return tail({ tables, eventLog, values, ...about }, query, framing, inside);
   }
 
   /** Readers that wait while no run is in progress. */

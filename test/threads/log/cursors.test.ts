@@ -49,7 +49,7 @@ function createReaders(tables: Tables, eventLog: EventLog, values: ValueStore): 
   const source = { tables, eventLog, values, settled: () => true, resting: () => false };
   const text = async (query: TailQuery, framing: Framing) =>
     new Response(
-      tail(source, { ...query, replayOnly: true }, framing, { onLeave: () => undefined, inside: true }),
+      tail(source, { ...query, replayOnly: true }, framing, true),
     ).text();
   const readFramed = async (query: TailQuery, framing: Framing) =>
     parseFrames(await text(query, framing)).map(({ id, event, data }) => ({
