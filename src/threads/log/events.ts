@@ -18,6 +18,8 @@ export interface LogEvent {
 
 /** An event as the texts that the log keeps: framings are made from these, so that a state of megabytes is not parsed. */
 export interface EventText extends Omit<LogEvent, "meta" | "data"> {
+  /** Of an event that is not in the log: its id. Its number is between those of two events. */
+  id?: string;
   /** JSON. */
   meta?: string;
   /** JSON, serialized on the first read. */

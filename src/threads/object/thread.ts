@@ -23,7 +23,7 @@ import { armAlarm, onAlarm, restoreAlarm } from "./alarm.ts";
 import type { Json } from "../../lib/json.ts";
 import { copyInto, copyPage } from "../state/copy.ts";
 import type { CopyCursor } from "../store/copy.ts";
-import { asLine, type Framing, restMark, type TailQuery } from "../log/events.ts";
+import { asLine, type EventText, type Framing, restMark, type TailQuery } from "../log/events.ts";
 import { lineStream, threadStub } from "../remote.ts";
 import type { OnTask, Outbox } from "../runs/outbox.ts";
 import type { ThreadContext } from "../context.ts";
@@ -39,6 +39,7 @@ import type * as rpc from "../rpc.ts";
 import { deleteRun, type Runner } from "../runs/runner.ts";
 import { chooseOpen, listOpen, listRuns, readResult } from "../runs/lists.ts";
 import { runStream, threadStream } from "../runs/stream.ts";
+import { findOpening, type Opening, stateEvent } from "../runs/opening.ts";
 import { toWireRun, type RunRecord } from "../run.ts";
 import { keepLatestOnce } from "../state/prune.ts";
 import { applyUpdates, streamHistory, readShownState } from "../state/state.ts";
@@ -59,16 +60,22 @@ export interface ThreadProtocol {
   onMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void>;
   onClose(socket: WebSocket, code: number): Promise<void>;
   onError(socket: WebSocket): Promise<void>;
-  /** The events that a filter of the protocol selects, after a sequence number. */
-  stream(filter: object, after: number, dialect: string, read: ReadLog): ReadableStream<Uint8Array>;
+  /** The events that a filter of the protocol selects, after a sequence number or from an opening. */
+  stream(filter: object, start: number | Opening, dialect: string, read: ReadLog): ReadableStream<Uint8Array>;
 }
 
 /** What a thread's object hands upward. A hibernating object needs it before its first message, so it is given at construction. */
 export interface ThreadHooks {
   /** The call that a change of a task leads to. */
   onTask: OnTask;
-  /** `read` gives the log to sockets of the object itself. */
-  openProtocol(ctx: DurableObjectState, env: Env, thread: rpc.ThreadRpc, read: ReadLog): ThreadProtocol;
+  /** `read` gives the log to sockets of the object itself, `state` the thread's state as an event. */
+  openProtocol(
+    ctx: DurableObjectState,
+    env: Env,
+    thread: rpc.ThreadRpc & { opening(): Promise<Opening> },
+    read: ReadLog,
+    state: (at: number) => EventText | undefined,
+  ): ThreadProtocol;
 }
 
 /** Characters of the longest state in the answer to a copy: an RPC message holds at most 32 MiB. */
@@ -87,7 +94,8 @@ export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, Link
   ) {
     super(ctx, env, parseObjectName(ctx.id).workspaceId);
     this.begin(new Tables(ctx.storage).heldTexts(), () => this.#start());
-    this.protocol = hooks.openProtocol(ctx, env, this, (query, framing) => this.#read(query, framing, true));
+    const read: ReadLog = (query, framing) => this.#read(query, framing, true);
+    this.protocol = hooks.openProtocol(ctx, env, this, read, (at) => stateEvent(this.#context, at));
   }
 
   #start(before?: Outbox): void {
@@ -315,8 +323,12 @@ export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, Link
     return this.#read(query);
   }
 
-  async streamEvents(filter: object, after: number, dialect: string): Promise<ReadableStream<Uint8Array>> {
-    return this.protocol.stream(filter, after, dialect, (query, framing) => this.#read(query, framing));
+  async streamEvents(filter: object, after: number | undefined, dialect: string): Promise<ReadableStream<Uint8Array>> {
+    return this.protocol.stream(filter, after ?? findOpening(this.#context), dialect, (query, framing) => this.#read(query, framing));
+  }
+
+  async opening(): Promise<Opening> {
+    return findOpening(this.#context);
   }
 
   async lastSeq(runId?: string): Promise<number> {
