@@ -1,5 +1,5 @@
 /** Streams of an object that continue where a restart of the object cut them. */
-import { backOff, findOutage, retry } from "../lib/retry.ts";
+import { backOff, findOutage } from "../lib/retry.ts";
 import { streamFrom } from "../lib/streams.ts";
 import { REST, withoutPings, type TailQuery } from "./log/events.ts";
 import type { Sleep } from "./log/sleepers.ts";

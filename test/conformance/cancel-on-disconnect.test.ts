@@ -18,13 +18,14 @@ const send = async (path: string, body?: object, signal?: AbortSignal) =>
     signal,
   });
 
-const newThread = async () => (await ((await send("/threads", {})).json() as Promise<{ thread_id: string }>)).thread_id;
+const ask = async <T>(path: string, body?: object): Promise<T> => (await send(path, body)).json() as Promise<T>;
+const newThread = async () => (await ask<{ thread_id: string }>("/threads", {})).thread_id;
 
 interface Run {
   run_id: string;
   status: string;
 }
-const listRuns = async (thread: string) => (await (await send(`/threads/${thread}/runs`)).json()) as Run[];
+const listRuns = async (thread: string) => ask<Run[]>(`/threads/${thread}/runs`);
 
 async function untilStatus(thread: string, wanted: (status: string | undefined) => boolean): Promise<string> {
   for (;;) {
@@ -46,11 +47,11 @@ const OPEN: Record<string, Open> = {
   "a result": async (thread, cancels, signal) =>
     send(`/threads/${thread}/runs/wait`, { ...body, on_disconnect: cancels ? "cancel" : "continue" }, signal),
   "a stream that is joined": async (thread, cancels, signal) => {
-    const { run_id } = (await (await send(`/threads/${thread}/runs`, body)).json()) as Run;
+    const { run_id } = await ask<Run>(`/threads/${thread}/runs`, body);
     return send(`/threads/${thread}/runs/${run_id}/stream?cancel_on_disconnect=${cancels}`, undefined, signal);
   },
   "a result that is joined": async (thread, cancels, signal) => {
-    const { run_id } = (await (await send(`/threads/${thread}/runs`, body)).json()) as Run;
+    const { run_id } = await ask<Run>(`/threads/${thread}/runs`, body);
     return send(`/threads/${thread}/runs/${run_id}/join?cancel_on_disconnect=${cancels}`, undefined, signal);
   },
   "AG-UI": async (thread, cancels, signal) => {

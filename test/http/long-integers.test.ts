@@ -13,7 +13,14 @@ const number_reader = new StateGraph(State)
     await store?.put(["of graph"], "own", { large: 2 ** 60 });
     const found = await store?.search(["of graph"], { filter: { large: 2 ** 60 } });
     const types = [context.user, metadata.user, configurable.user, n].map((value) => typeof value);
-    return { seen: { types, sum: Number(context.user) + 0, found: found?.length, item: (await store?.get(["items"], "a"))?.value } };
+    return {
+      seen: {
+        types,
+        sum: Number(context.user) + 0,
+        found: found?.length,
+        item: (await store?.get(["items"], "a"))?.value,
+      },
+    };
   })
   .addEdge(START, "read")
   .addEdge("read", END)
@@ -47,7 +54,9 @@ const idIn = (text: string, name: string) => (JSON.parse(text) as Record<string,
 describe("an item of the Store", () => {
   const find = async (filter: string) => {
     const body = `{"namespace_prefix":["items"],"filter":${filter}}`;
-    return (JSON.parse(await post("/store/items/search", body)) as { items: { key: string }[] }).items.map(({ key }) => key);
+    return (JSON.parse(await post("/store/items/search", body)) as { items: { key: string }[] }).items.map(
+      ({ key }) => key,
+    );
   };
 
   it("keeps the digits, and is found by them", async () => {
@@ -136,7 +145,9 @@ describe("metadata", () => {
   it("of runs that a command starts", async () => {
     const thread = idIn(await post("/threads", "{}"), "thread_id");
     const params = `{"assistant_id":"number_reader","input":{"n":${LARGE}},"metadata":${user}}`;
-    expect(await post(`/threads/${thread}/commands`, `{"id":1,"method":"run.start","params":${params}}`)).toContain("run_id");
+    expect(await post(`/threads/${thread}/commands`, `{"id":1,"method":"run.start","params":${params}}`)).toContain(
+      "run_id",
+    );
     expect(await send("GET", `/threads/${thread}/runs`)).toContain(METADATA_OF_RUN);
   });
 });

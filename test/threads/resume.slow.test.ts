@@ -133,8 +133,7 @@ describe("a stream on which nothing happens", () => {
       inMemory: () => [],
     } as unknown as EventLog;
     const of = { tables: {} as Tables, values: {} as ValueStore, settled: () => false };
-    const open = (resting: boolean) =>
-      tail({ ...of, eventLog, resting: () => resting }, { after: 0 }, asLine);
+    const open = (resting: boolean) => tail({ ...of, eventLog, resting: () => resting }, { after: 0 }, asLine);
     const reader = open(false).getReader();
     const first = reader.read();
     await vi.advanceTimersByTimeAsync(15_000);

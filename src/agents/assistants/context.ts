@@ -27,7 +27,10 @@ export function mirrorContext<C extends object>(
 }
 
 /** @throws Problem 400 when both have a member of one name, with different values. */
-export function refuseConflict(config: { configurable?: unknown } | null | undefined, context: Json | null | undefined): void {
+export function refuseConflict(
+  config: { configurable?: unknown } | null | undefined,
+  context: Json | null | undefined,
+): void {
   const given = settings((config?.configurable ?? {}) as Json);
   const names = Object.keys(context ?? {}).filter(
     (name) => Object.hasOwn(given, name) && canonicalJson(given[name]) !== canonicalJson(context?.[name]),

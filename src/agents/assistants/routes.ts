@@ -62,23 +62,28 @@ export const assistants = ({ deleteThreads, onDeleted }: AssistantHooks) =>
       if (!existing) throw new Problem(409, "An assistant with this assistant_id exists.");
       return c.json(existing);
     })
-    .post("/search", doc("Search assistants", selectableList(Assistant)), body(SearchAssistants, { exact: true }), async (c) => {
-      const { limit = 10, offset = 0, sort_by, sort_order, select, graph_id, ...filter } = c.req.valid("json");
-      const rows = await searchAssistants(database(c.env.DB), c.get("principal").workspaceId, {
-        ...filter,
-        graphId: graph_id,
-        limit,
-        offset,
-        sortBy: sort_by ?? "created_at",
-        sortOrder: sort_order ?? "desc",
-      });
-      const { items, headers } = cutPage(rows, limit, offset);
-      return c.json(
-        items.map((item) => selectFields(item, select)),
-        200,
-        headers,
-      );
-    })
+    .post(
+      "/search",
+      doc("Search assistants", selectableList(Assistant)),
+      body(SearchAssistants, { exact: true }),
+      async (c) => {
+        const { limit = 10, offset = 0, sort_by, sort_order, select, graph_id, ...filter } = c.req.valid("json");
+        const rows = await searchAssistants(database(c.env.DB), c.get("principal").workspaceId, {
+          ...filter,
+          graphId: graph_id,
+          limit,
+          offset,
+          sortBy: sort_by ?? "created_at",
+          sortOrder: sort_order ?? "desc",
+        });
+        const { items, headers } = cutPage(rows, limit, offset);
+        return c.json(
+          items.map((item) => selectFields(item, select)),
+          200,
+          headers,
+        );
+      },
+    )
     .post("/count", doc("Count assistants", Count), body(CountAssistants, { exact: true }), async (c) => {
       const { graph_id, ...filter } = c.req.valid("json");
       const { workspaceId } = c.get("principal");

@@ -56,7 +56,10 @@ function findGraph(made: unknown): Graph | undefined {
 function bindOwnConfig(agent: { streamEvents?: unknown }, graph: Graph): Graph {
   if (typeof agent.streamEvents !== "function") return graph;
   let bound: Config = {};
-  const value = (_input: unknown, { version: _, ...config }: Config) => void (bound = config);
+  const value = (_input: unknown, given: Config) => {
+    const { version: _, ...config } = given;
+    bound = config;
+  };
   Object.defineProperty(graph, "streamEvents", { value, configurable: true });
   try {
     Promise.resolve(agent.streamEvents(null, { version: "v2" })).catch(() => undefined);

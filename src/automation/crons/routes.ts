@@ -82,8 +82,11 @@ export const threadCrons = new Hono<App>().post(
 );
 
 export const crons = new Hono<App>()
-  .post("/", doc("Create a cron whose firings each get a thread of their own", Cron), body(CreateCron, { exact: true }), (c) =>
-    create(c, c.req.valid("json"), null),
+  .post(
+    "/",
+    doc("Create a cron whose firings each get a thread of their own", Cron),
+    body(CreateCron, { exact: true }),
+    (c) => create(c, c.req.valid("json"), null),
   )
   .post("/search", doc("Search crons", selectableList(Cron)), body(SearchCrons, { exact: true }), async (c) => {
     const {

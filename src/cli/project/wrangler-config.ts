@@ -161,7 +161,10 @@ const IMPLIED: Record<string, string> = { enable_request_signal: "2026-11-17" };
 
 function withoutImplied({ compatibility_flags: flags, ...config }: WranglerConfig): WranglerConfig {
   const date = config.compatibility_date ?? "";
-  return { ...config, ...(flags && { compatibility_flags: flags.filter((flag) => !(date >= (IMPLIED[flag] ?? "9"))) }) };
+  return {
+    ...config,
+    ...(flags && { compatibility_flags: flags.filter((flag) => !(date >= (IMPLIED[flag] ?? "9"))) }),
+  };
 }
 
 interface BindingLocation {

@@ -77,7 +77,9 @@ export function pausesFor(own: Iterable<FlowRule>, facts: FlowRunFacts): SlotNee
 /** What a claim keeps of its run, for rules that pause it later: of metadata only what a rule may match, up to a size. */
 export function pickFacts({ metadata, ...facts }: FlowRunFacts): FlowRunFacts {
   let size = 0;
-  const texts = Object.entries(metadata).map(([name, value]) => [name, isExactNumber(value) ? value.rawJSON : value] as const);
+  const texts = Object.entries(metadata).map(
+    ([name, value]) => [name, isExactNumber(value) ? value.rawJSON : value] as const,
+  );
   const kept = texts.filter(([name, value]) => {
     const characters = name.length + (JSON.stringify(value) ?? "").length;
     if (

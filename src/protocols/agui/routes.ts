@@ -80,8 +80,7 @@ agui.post("/:assistant_id", doc("Run an assistant over AG-UI 1.0"), param(Path),
   const by = { env: c.env, principal, configurable, via: "agui" as const };
   const { thread, threadId, request, before } = await planStart(by, c.req.valid("param").assistant_id, input);
   const started = thread.startAndFollow(request, { methods: METHODS });
-  const client =
-    request.on_disconnect === "cancel" ? cancellingClient(c, thread, request.run_id, started) : undefined;
+  const client = request.on_disconnect === "cancel" ? cancellingClient(c, thread, request.run_id, started) : undefined;
   const events = await started;
   const { threadId: named, runId } = input;
   const headers = { "content-location": `/threads/${threadId}/runs/${request.run_id}` };

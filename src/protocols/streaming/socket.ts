@@ -286,7 +286,7 @@ export class StreamingProtocol implements ThreadProtocol {
     // The log ended under its reader: the thread was deleted. One of the same id begins at 1.
     attach(
       socket,
-      subscriptions.map(({ opening: _, ...one }) => ({ ...one, after: 0 })),
+      subscriptions.map(({ id, filter }) => ({ id, filter, after: 0 })),
     );
     return this.#pump(socket);
   }

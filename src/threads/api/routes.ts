@@ -56,12 +56,17 @@ export const threads = (onDeleted: OnThreadsDeleted) =>
       const known = thread_id === undefined ? "do_nothing" : ifExists;
       return c.json(withoutTtl(await thread.create({ metadata, ifExists: known, ttl, supersteps })));
     })
-    .post("/search", doc("Search threads", selectableList(FoundThread)), body(schema.ThreadSearch, { exact: true }), async (c) => {
-      const { limit = 10, offset = 0, ...rest } = c.req.valid("json");
-      const rows = await findThreads(c.env, c.get("principal").workspaceId, { ...rest, limit, offset });
-      const { items, headers } = cutPage(rows, limit, offset);
-      return c.json(items, 200, headers);
-    })
+    .post(
+      "/search",
+      doc("Search threads", selectableList(FoundThread)),
+      body(schema.ThreadSearch, { exact: true }),
+      async (c) => {
+        const { limit = 10, offset = 0, ...rest } = c.req.valid("json");
+        const rows = await findThreads(c.env, c.get("principal").workspaceId, { ...rest, limit, offset });
+        const { items, headers } = cutPage(rows, limit, offset);
+        return c.json(items, 200, headers);
+      },
+    )
     .post("/count", doc("Count threads", Count), body(schema.ThreadCount, { exact: true }), async (c) => {
       return c.json(await countThreads(c.env, c.get("principal").workspaceId, c.req.valid("json")));
     })

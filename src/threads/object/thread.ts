@@ -324,7 +324,9 @@ export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, Link
   }
 
   async streamEvents(filter: object, after: number | undefined, dialect: string): Promise<ReadableStream<Uint8Array>> {
-    return this.protocol.stream(filter, after ?? findOpening(this.#context), dialect, (query, framing) => this.#read(query, framing));
+    return this.protocol.stream(filter, after ?? findOpening(this.#context), dialect, (query, framing) =>
+      this.#read(query, framing),
+    );
   }
 
   async opening(): Promise<Opening> {

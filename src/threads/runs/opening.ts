@@ -70,15 +70,24 @@ export function stateEvent(context: ThreadContext, at: number): EventText | unde
     if (outcome.first_seq > at || outcome.last_seq !== at) continue;
     // The thread's own may be newer: it may have been changed by hand.
     const refs = isNewest ? record?.values : outcome.values;
-    const seen = { seq: at - 0.5, id: `state|${at - 1}`, ts: outcome.updated, run: "", method: "values" as const, ns: [] };
+    const seen = {
+      seq: at - 0.5,
+      id: `state|${at - 1}`,
+      ts: outcome.updated,
+      run: "",
+      method: "values" as const,
+      ns: [],
+    };
     return refs ? { ...seen, text: () => values.flatAll(refs) } : undefined;
   }
   return undefined;
 }
 
 /** Whether a reader with this opening gets the event: nothing that is not read, and no state of a run that is over. */
-export const isInOpening = ({ after, at }: Opening, { seq, method, ns }: Pick<EventText, "seq" | "method" | "ns">): boolean =>
-  seq > after && (at === undefined || seq >= at - 0.5 || method !== "values" || ns.length > 0);
+export const isInOpening = (
+  { after, at }: Opening,
+  { seq, method, ns }: Pick<EventText, "seq" | "method" | "ns">,
+): boolean => seq > after && (at === undefined || seq >= at - 0.5 || method !== "values" || ns.length > 0);
 
 /** The framing for readers with these openings. `state`: as `stateEvent`. */
 export function framedFrom(

@@ -125,7 +125,7 @@ describe("a graph below the root that a filter names", () => {
     await say(caller, thread, "what is 17 * 23?", "agent");
     await say(caller, thread, "more");
     const all = await read(caller, thread, everything, { times: 3 });
-    const { namespace } = all.find(({ params }) => params.namespace.length > 0)?.params as Event["params"];
+    const namespace = all.find(({ params }) => params.namespace.length > 0)?.params.namespace ?? [];
     waitAnHour();
     const channels = ["messages", "lifecycle", "values"];
     const shown = await read(caller, thread, { channels, namespaces: [namespace, []] });

@@ -29,8 +29,7 @@ it("a result that breaks off fails the connection, and one that never begins is 
     start: (controller) => controller.enqueue(new TextEncoder().encode('{"text":"one half')),
     pull: (controller) => controller.error(new Error("gone")),
   });
-  const wait = (join: () => Promise<unknown>) =>
-    waitResponse({ join } as unknown as ThreadRpc, "run", "/path").text();
+  const wait = (join: () => Promise<unknown>) => waitResponse({ join } as unknown as ThreadRpc, "run", "/path").text();
   await expect(wait(async () => broken)).rejects.toThrow("gone");
   const missing = await wait(async () => {
     throw remoteProblem(404, "Run not found.");

@@ -44,7 +44,9 @@ const OPEN: Record<string, (caller: Caller, thread: string) => Promise<Response>
   "GET /threads/{id}/stream": async (caller, thread) =>
     caller.fetch(`/threads/${thread}${CLASSIC}`, { headers: { "last-event-id": "0" } }),
   "POST /threads/{id}/stream/events": async (caller, thread) =>
-    caller.fetch(`/threads/${thread}/stream/events`, { body: { channels: ["lifecycle", "values", "messages"], since: 0 } }),
+    caller.fetch(`/threads/${thread}/stream/events`, {
+      body: { channels: ["lifecycle", "values", "messages"], since: 0 },
+    }),
   "POST /threads/{id}/stream/events, Python SDK": async (caller, thread) =>
     caller.fetch(`/threads/${thread}/stream/events`, {
       body: { channels: ["lifecycle", "values", "messages"], since: 0 },

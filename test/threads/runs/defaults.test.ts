@@ -2,7 +2,15 @@
 import "../../../src/runtime/install.ts";
 import { AIMessage } from "@langchain/core/messages";
 import { mergeConfigs } from "@langchain/core/runnables";
-import { END, type LangGraphRunnableConfig, MessagesValue, Send, START, StateGraph, StateSchema } from "@langchain/langgraph";
+import {
+  END,
+  type LangGraphRunnableConfig,
+  MessagesValue,
+  Send,
+  START,
+  StateGraph,
+  StateSchema,
+} from "@langchain/langgraph";
 import { beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type Graph, graphs } from "../../../src/deployment.ts";
@@ -62,7 +70,7 @@ class Agent {
   }
   withConfig = (config: object) => new Agent(this.#graph, mergeConfigs(this.#bound, config));
   streamEvents(state: unknown, config: object): unknown {
-    return this.#graph.streamEvents(state as never, { ...mergeConfigs(this.#bound, config), version: "v2" } as never);
+    return this.#graph.streamEvents(state, { ...mergeConfigs(this.#bound, config), version: "v2" } as never);
   }
 }
 
@@ -83,7 +91,8 @@ beforeAll(async () => {
 const post = async (path: string, body: object): Promise<Json> => (await caller.fetch(path, { body })).json();
 const run = async (assistant_id: string, more: object = {}): Promise<Json> =>
   post("/runs/wait", { assistant_id, input: {}, ...more });
-const look = async (assistant_id: string, more: object = {}) => (await run(assistant_id, more)).seen as Record<string, Json>;
+const look = async (assistant_id: string, more: object = {}) =>
+  (await run(assistant_id, more)).seen as Record<string, Json>;
 const newAssistant = async (graph_id: string, more: object): Promise<Json> =>
   post("/assistants", { graph_id, ...more });
 const LIMITED = { __error__: { error: "GraphRecursionError", message: expect.any(String) as string } };
