@@ -18,7 +18,7 @@ const send = async (path: string, body?: object, signal?: AbortSignal) =>
     signal,
   });
 
-const ask = async <T>(path: string, body?: object): Promise<T> => (await send(path, body)).json() as Promise<T>;
+const ask = async <T>(path: string, body?: object): Promise<T> => (await send(path, body)).json<T>();
 const newThread = async () => (await ask<{ thread_id: string }>("/threads", {})).thread_id;
 
 interface Run {
