@@ -1,6 +1,15 @@
 /** JSON containment in SQLite, as Postgres's `@>`: what metadata and values filters of the Agent Server mean. */
 import { type AnyColumn, type SQL, sql, type SQLWrapper } from "drizzle-orm";
+import { customType } from "drizzle-orm/sqlite-core";
 import type { Database } from "./client.ts";
+import { longDigits, parseExact } from "../lib/json.ts";
+
+/** A column of JSON that keeps the digits of integers past 2^53, as `ExactNumber`s. */
+export const exactJson = customType<{ data: Record<string, unknown>; driverData: string }>({
+  dataType: () => "text",
+  toDriver: (value) => JSON.stringify(value),
+  fromDriver: (text) => parseExact(text) as Record<string, unknown>,
+});
 
 /**
  * A condition: the JSON in `column` contains `filter`. Objects match key by key at any depth, arrays when each element
@@ -33,7 +42,21 @@ function allTests(tests: SQL[]): SQL {
   return sql`(${allTests(tests.slice(0, half))} AND ${allTests(tests.slice(half))})`;
 }
 
+/** A condition: the entry `each` of `json_each` is this integer, whose digits a bound number would round. */
+function isInteger(each: SQL, digits: string): SQL {
+  const isStored = fitsInteger(digits)
+    ? sql`${each}.value = CAST(${digits} AS INTEGER)`
+    : // SQLite reads a longer one as a number with a fraction, and keeps its text.
+      sql`${each}.json -> ${each}.fullkey = ${digits}`;
+  return sql`${each}.type = 'integer' AND ${isStored}`;
+}
+
+/** Whether SQLite has an integer of these digits: 64 bits with a sign. */
+export const fitsInteger = (digits: string): boolean => BigInt.asIntN(64, BigInt(digits)) === BigInt(digits);
+
 function matches(each: SQL, value: unknown, depth: number): SQL {
+  const digits = longDigits(value);
+  if (digits !== undefined) return isInteger(each, digits);
   if (value === null) return sql`${each}.type = 'null'`;
   if (typeof value === "boolean") return sql`${each}.type = ${value ? "true" : "false"}`;
   if (typeof value === "number") return sql`${each}.type IN ('integer', 'real') AND ${each}.value = ${value}`;

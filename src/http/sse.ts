@@ -1,5 +1,5 @@
 /** Server-Sent Events framing (WHATWG HTML, section 9.2). */
-import { guardStream, type ByteSource, toSource } from "../lib/streams.ts";
+import { guardStream, type ByteSource, toSource, type WatchedClient } from "../lib/streams.ts";
 
 export interface SseFrame {
   event?: string;
@@ -36,21 +36,29 @@ const HEARTBEAT = encoder.encode(": heartbeat\n\n");
  * A streaming answer made of `frames`, with a heartbeat comment while there is no output.
  * When the client leaves, `frames.return()` runs, so that the producer can stop.
  */
-export function sseResponse(frames: AsyncIterator<string>, headers?: Record<string, string>): Response {
+export function sseResponse(
+  frames: AsyncIterator<string>,
+  headers?: Record<string, string>,
+  client?: WatchedClient,
+): Response {
   const next = async () => {
     const { done, value } = await frames.next();
     return done ? undefined : encoder.encode(value);
   };
-  return eventStream({ next, leave: async () => frames.return?.() }, headers);
+  return eventStream({ next, leave: async () => frames.return?.() }, headers, client);
 }
 
 /** Sends bytes that are already SSE frames, in chunks of any size. */
-export function sseBytes(frames: ReadableStream<Uint8Array>, headers?: Record<string, string>): Response {
-  return eventStream(toSource(frames), headers);
+export function sseBytes(
+  frames: ReadableStream<Uint8Array>,
+  headers?: Record<string, string>,
+  client?: WatchedClient,
+): Response {
+  return eventStream(toSource(frames), headers, client);
 }
 
-function eventStream(source: ByteSource, headers: Record<string, string> = {}): Response {
-  return new Response(guardStream(source, HEARTBEAT), {
+function eventStream(source: ByteSource, headers: Record<string, string> = {}, client?: WatchedClient): Response {
+  return new Response(guardStream(source, HEARTBEAT, { client }), {
     headers: { ...EVENT_STREAM, ...headers },
   });
 }

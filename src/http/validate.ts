@@ -113,15 +113,18 @@ export async function readCopy<T>(request: Request, read: (copy: Request) => Pro
 /** Default limit of a JSON body, bytes. */
 export const BODY_LIMIT = 8 * 1024 * 1024;
 
-/** The body as JSON. An absent body reads as `{}`, as the Agent Server's clients expect. */
-export async function readJson(request: Request, limit = BODY_LIMIT): Promise<unknown> {
+/**
+ * The body as JSON. An absent body reads as `{}`, as the Agent Server's clients expect. With `isExact`, integers past 2^53 are
+ * `ExactNumber`s.
+ */
+export async function readJson(request: Request, limit = BODY_LIMIT, isExact = false): Promise<unknown> {
   const bytes = await readBody(request, limit);
   if (bytes.byteLength === 0) return {};
   const type = request.headers.get("content-type") ?? "application/json";
   if (!/^(application\/([\w.-]+\+)?json|text\/plain)\b/i.test(type)) {
     throw new Problem(415, `Send the body as application/json, not as ${type.split(";")[0]}.`);
   }
-  const value = decodeJson(bytes);
+  const value = decodeJson(bytes, isExact);
   if (value === undefined) throw new Problem(400, "Malformed JSON in request body.");
   if (nestsDeeper(value)) throw new Problem(422, `Invalid body: nests deeper than ${NESTING} levels.`);
   return value;
@@ -129,14 +132,15 @@ export async function readJson(request: Request, limit = BODY_LIMIT): Promise<un
 
 /**
  * Validates the JSON body; read it with `c.req.valid("json")`. Unknown members are ignored, as newer clients send them.
- * With `members`, an unknown one that resembles one of these names is a 422 that says which one is meant.
+ * With `members`, an unknown one that resembles one of these names is a 422 that says which one is meant. With `exact`, integers
+ * past 2^53 keep their digits, as `ExactNumber`s: for what is stored, and given back or compared.
  */
 export function body<S extends Schema>(
   schema: S,
-  { limit, members }: { limit?: number; members?: readonly string[] } = {},
+  { limit, members, exact }: { limit?: number; members?: readonly string[]; exact?: true } = {},
 ): Validated<"json", S> {
   const middleware: Validated<"json", S> = async (c, next) => {
-    const given = await readJson(c.req.raw, limit);
+    const given = await readJson(c.req.raw, limit, exact);
     if (members) checkSpelling(given, members);
     const value = parse(schema, given, "body");
     c.req.addValidatedData("json", value as object);

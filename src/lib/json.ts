@@ -46,8 +46,9 @@ export function stringEnd(json: Uint8Array, start: number): number {
   }
 }
 
+/** Whether a value of JSON is an object with members. */
 export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !isExactNumber(value);
 }
 
 /** The value of a JSON text, or undefined when it is none. */
@@ -76,6 +77,8 @@ export function canonicalJson(value: unknown): string {
   members.sort(([a], [b]) => (a < b ? -1 : 1));
   return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonicalJson(member)}`).join(",")}}`;
 }
+
+// Integers past 2^53, which a JavaScript number rounds.
 
 /** A number whose digits are more than a JavaScript number holds. `JSON.stringify` writes it as it was. */
 export interface ExactNumber {
@@ -114,18 +117,63 @@ export function tryParseExact(text: string): unknown {
 
 export const isExactNumber = (value: unknown): value is ExactNumber => exact.isRawJSON(value);
 
-/** Whether a value of `parseExact` is an object with members. */
-export const hasMembers = (value: unknown): value is Record<string, unknown> =>
-  isObject(value) && !isExactNumber(value);
+/** The digits of an integer that JavaScript's numbers do not count exactly, as its JSON has them; undefined for any other value. */
+export function longDigits(value: unknown): string | undefined {
+  if (isExactNumber(value)) return value.rawJSON;
+  if (typeof value !== "number" || Number.isSafeInteger(value)) return undefined;
+  const text = JSON.stringify(value);
+  return /^-?\d+$/.test(text) ? text : undefined;
+}
+
+/** Whether a value within plain objects and lists passes the test. */
+function holds(value: unknown, test: (value: unknown) => boolean): boolean {
+  if (Array.isArray(value)) return value.some((item) => holds(item, test));
+  if (!isPlain(value)) return test(value);
+  for (const name in value) if (holds(value[name], test)) return true;
+  return false;
+}
+
+/** A copy of plain objects and lists, in which `change` replaces the other values. */
+function mapValues(value: unknown, change: (value: unknown) => unknown): unknown {
+  if (Array.isArray(value)) return value.map((item) => mapValues(item, change));
+  if (!isPlain(value)) return change(value);
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, mapValues(member, change)]));
+}
+
+function isPlain(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || (prototype === null && !isExactNumber(value));
+}
+
+/** The value with JavaScript's numbers, which are all that a graph can compute with. */
+export const toNumbers = <T>(value: T): T =>
+  holds(value, isExactNumber)
+    ? (mapValues(value, (one) => (isExactNumber(one) ? Number(one.rawJSON) : one)) as T)
+    : value;
+
+// JSON between isolates: a structured clone makes an `ExactNumber` an object, and keeps a bigint, which no JSON has.
+
+/** A value to be cloned; the same value where it needs no change. */
+export const toCloneable = (value: unknown): unknown =>
+  holds(value, isExactNumber) ? mapValues(value, (one) => (isExactNumber(one) ? BigInt(one.rawJSON) : one)) : value;
+
+/** The value that was cloned. */
+export const fromCloneable = (value: unknown): unknown =>
+  mapValues(value, (one) => (typeof one === "bigint" ? exact.rawJSON(String(one)) : one));
 
 /**
- * The value of a request's JSON in UTF-8, or undefined when the bytes are none.
+ * The value of a request's JSON in UTF-8, or undefined when the bytes are none. With `isExact`, integers past 2^53 are `ExactNumber`s.
  * @throws Problem 413 when it holds more than `JSON_VALUES` values.
  */
-export function decodeJson(bytes: Uint8Array): unknown {
+export function decodeJson(bytes: Uint8Array, isExact = false): unknown {
   refuseManyValues(bytes);
   try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes));
+    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes);
+    const value: unknown = JSON.parse(text);
+    // Texts hold long digits, too: a second, slower parse is only for what a number has rounded.
+    const isRounded = isExact && hasLongInteger(text) && holds(value, (one) => longDigits(one) !== undefined);
+    return isRounded ? parseExact(text) : value;
   } catch {
     return undefined;
   }
@@ -167,7 +215,7 @@ export const NESTING = 500;
  */
 export function nestsDeeper(value: unknown, levels = NESTING): boolean {
   if (levels < 0) return true;
-  if (typeof value !== "object" || value === null) return false;
+  if (typeof value !== "object" || value === null || isExactNumber(value)) return false;
   return Object.values(value).some((member) => nestsDeeper(member, levels - 1));
 }
 
@@ -191,7 +239,7 @@ export const JsonFilter = v.pipe(
 );
 
 function countLeaves(value: unknown): number {
-  if (typeof value !== "object" || value === null) return 1;
+  if (typeof value !== "object" || value === null || isExactNumber(value)) return 1;
   return Object.values(value).reduce<number>((sum, member) => sum + countLeaves(member), 1);
 }
 

@@ -4,6 +4,7 @@
  * method `answer`, which gives such an error as a value, and the caller's side throws it again.
  */
 import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { fromCloneable, toCloneable } from "./json.ts";
 import { remoteProblem } from "./problem.ts";
 
 /** An object whose methods are called through one. */
@@ -17,12 +18,25 @@ interface RpcRefusal {
   $problem: { status: ContentfulStatusCode; detail: string };
 }
 
+/** A value that a structured clone would change, as it is cloned. No method takes or gives an object with this member. */
+interface Cloned {
+  $cloned: unknown;
+}
+
+function toWire(value: unknown): unknown {
+  const cloneable = toCloneable(value);
+  return cloneable === value ? value : ({ $cloned: cloneable } satisfies Cloned);
+}
+
+const fromWire = (value: unknown): unknown =>
+  typeof value === "object" && value !== null && "$cloned" in value ? fromCloneable(value.$cloned) : value;
+
 type Method = (...args: unknown[]) => Promise<unknown>;
 
 /** What an object's `answer` does: calls its method. A `remoteProblem` with a status below 500 becomes a value. */
 export async function dispatchRpc(object: object, method: string, args: unknown[]): Promise<unknown> {
   try {
-    return await Reflect.apply(Reflect.get(object, method) as Method, object, args);
+    return toWire(await Reflect.apply(Reflect.get(object, method) as Method, object, args.map(fromWire)));
   } catch (error) {
     const [, status, detail = ""] =
       /^Problem:(4\d\d):([\s\S]*)$/.exec(error instanceof Error ? error.message : "") ?? [];
@@ -39,10 +53,11 @@ export function rpcProxy<Calls extends object>(
   stub: RpcTarget & Partial<Calls>,
   readKeys?: () => Promise<unknown>,
 ): Calls {
-  const call = async (method: string, args: unknown[]) => {
+  const call = async (method: string, given: unknown[]) => {
+    const args = given.map(toWire);
     const value = await (readKeys ? stub.dispatch(method, args, await readKeys()) : stub.dispatch(method, args));
     if (isRefusal(value)) throw remoteProblem(value.$problem.status, value.$problem.detail);
-    return value;
+    return fromWire(value);
   };
   return new Proxy({} as Calls, {
     // JavaScript treats an object with a `then` method as a promise.

@@ -55,6 +55,22 @@ export interface StreamGuard {
   last: Uint8Array;
 }
 
+/** A client whose disconnection has an effect. */
+export interface WatchedClient {
+  /** The request's: aborted when the client disconnects. */
+  signal: AbortSignal;
+  /** Called once when the client disconnects before the stream's end. */
+  onLeave: () => Promise<unknown>;
+  /** Keeps the request's context for work that goes on after the client. */
+  waitUntil: (work: Promise<unknown>) => void;
+}
+
+/**
+ * Milliseconds between two writes to a watched client. A client that closes its connection sends what one sends that only has no more
+ * to say, so a server learns of it by a write that fails. Cloudflare's edge aborts the signal at once.
+ */
+const PROBE_MS = 500;
+
 /** How to guard the streams made here: a second stream around one would cost each chunk another turn of the event loop. */
 const guards = new WeakMap<ReadableStream, (guard: StreamGuard) => void>();
 
@@ -66,23 +82,31 @@ export function guardedBy(response: Response, guard: StreamGuard): Response {
     attach(guard);
     return response;
   }
-  return new Response(guardStream(toSource(body), undefined, guard), response);
+  return new Response(guardStream(toSource(body), undefined, { guard }), response);
 }
 
-/** The source's bytes. Every five seconds `beat` is sent between two frames, and the guard is called. */
+/** The source's bytes. Every five seconds the guard is called, and `beat` is sent between two frames, more often to a watched client. */
 export function guardStream(
   { next, leave }: ByteSource,
   beat: Uint8Array | undefined,
-  guard?: StreamGuard,
+  { guard, client }: { guard?: StreamGuard; client?: WatchedClient } = {},
 ): ReadableStream<Uint8Array> {
   const between = new FrameEnd();
-  let timer: ReturnType<typeof setInterval> | undefined;
+  const timers: ReturnType<typeof setInterval>[] = [];
   let ended = false;
   const finish = () => {
     if (!ended) guard?.onEnd();
     ended = true;
-    clearInterval(timer);
+    timers.forEach(clearInterval);
+    client?.signal.removeEventListener("abort", onAbort);
   };
+  /** The signal and the stream's `cancel` may both tell of it. */
+  const onLeave = async () => {
+    if (ended) return;
+    finish();
+    await Promise.all([leave(), client?.onLeave()]);
+  };
+  const onAbort = () => client?.waitUntil(onLeave());
   const check = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
     if (!guard || ended || (await guard.holds()) || ended) return;
     finish();
@@ -94,10 +118,13 @@ export function guardStream(
   };
   const stream = new ReadableStream<Uint8Array>({
     start(controller) {
-      timer = setInterval(() => {
+      const send = () => {
         if (beat && between.here) controller.enqueue(beat);
-        void check(controller);
-      }, BEAT_MS);
+      };
+      timers.push(setInterval(send, client ? PROBE_MS : BEAT_MS));
+      timers.push(setInterval(() => void check(controller), BEAT_MS));
+      client?.signal.addEventListener("abort", onAbort);
+      if (client?.signal.aborted) onAbort();
     },
     async pull(controller) {
       try {
@@ -116,10 +143,7 @@ export function guardStream(
       finish();
       controller.close();
     },
-    async cancel() {
-      finish();
-      await leave();
-    },
+    cancel: onLeave,
   });
   guards.set(stream, (given) => {
     guard = given;

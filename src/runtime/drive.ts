@@ -98,7 +98,10 @@ export interface DriveOptions {
   around?: TaskWrapper;
   context?: unknown;
   metadata: Record<string, unknown>;
+  /** An absent one of these is what the graph is bound to, or LangGraph's default. */
   tags?: string[];
+  runName?: string;
+  maxConcurrency?: number;
   recursionLimit?: number;
   interruptBefore?: "*" | string[];
   interruptAfter?: "*" | string[];
@@ -184,6 +187,8 @@ async function stream(graph: Graph, input: unknown, options: DriveOptions, sink:
       context: options.context,
       metadata: Object.fromEntries(Object.entries(options.metadata).slice(-MAX_METADATA)),
       tags: options.tags,
+      runName: options.runName,
+      maxConcurrency: options.maxConcurrency,
       recursionLimit: options.recursionLimit,
       interruptBefore: options.interruptBefore,
       interruptAfter: options.interruptAfter,

@@ -1,7 +1,7 @@
 /** The thread's own record, and how it reads on the wire. */
 import { settings } from "../config.ts";
 import type { BudgetSpending } from "../limits/budgets/rpc.ts";
-import type { Json } from "../lib/json.ts";
+import { type Json, parseExact, toNumbers } from "../lib/json.ts";
 import type { Interrupts, RunError, ThreadSummary, Thread, ThreadStatus, Ttl } from "./types.ts";
 import type { IndexRow } from "./search/rpc.ts";
 import { currentShard } from "./search/store.ts";
@@ -120,7 +120,8 @@ export const withoutRun = (record: ThreadRecord, run: ThreadOwner, before: Threa
 export function readRecord(tables: Tables): ThreadRecord | undefined {
   const text = tables.thread();
   if (text === undefined) return undefined;
-  const { trace, ended, ...record } = JSON.parse(text) as ThreadRecord & HeldRecord;
+  const { trace, ended, ...stored } = parseExact(text) as ThreadRecord & HeldRecord;
+  const record = { ...stored, interrupts: toNumbers(stored.interrupts) };
   tables.runs.foundEnding(ended);
   if (trace) tables.outbox.foundTrace(JSON.stringify(trace));
   tables.vault.origin = record.sealed_as ?? record.thread_id;

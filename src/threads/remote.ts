@@ -242,10 +242,7 @@ export class RemoteThread implements rpc.ThreadRpc {
       this.stub()
         .streamRun(runId, last === undefined ? options : { ...options, seen: last })
         .catch(unlessDeleted);
-    const leave = options.cancelOnDisconnect
-      ? () => retry(() => this.stub().cancelMany({ runIds: [runId] }, "interrupt"))
-      : undefined;
-    return cursorInFrames({ open, has: (seq) => this.stub().hasEvent(seq), leave });
+    return cursorInFrames({ open, has: (seq) => this.stub().hasEvent(seq) });
   }
 }
 

@@ -154,8 +154,6 @@ export interface RunStream {
   seen?: number;
   /** Without `seen`: events up to this checkpoint are left out. */
   checkpointId?: string;
-  /** Cancel the run when this reader leaves (`on_disconnect: "cancel"`). */
-  cancelOnDisconnect?: boolean;
 }
 
 /** A part of a thread's rows, for a copy of it. */

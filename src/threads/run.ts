@@ -1,7 +1,8 @@
 /** Runs as rows: their states, and how they read on the wire. */
 import type { BudgetSpending } from "../limits/budgets/rpc.ts";
 import { remoteProblem } from "../lib/problem.ts";
-import type { Json } from "../lib/json.ts";
+import { type Json, parseExact, toNumbers } from "../lib/json.ts";
+import { mirrorContext } from "../agents/assistants/context.ts";
 import { readOwnPath } from "../deliveries/receiver.ts";
 import type { ThreadOwner } from "./record.ts";
 import type { RunRequest } from "./rpc.ts";
@@ -84,7 +85,8 @@ export interface RunRecord {
 
 /** The run that a row holds. */
 export function toRunRecord(row: RunRow): RunRecord {
-  const request = JSON.parse(row.request) as RunRequest;
+  const { input, command, ...stored } = parseExact(row.request) as RunRequest;
+  const request: RunRequest = { ...stored, input: toNumbers(input), command: toNumbers(command) };
   const outcome = row.outcome === null ? { updated: row.created, attempt: 0 } : (JSON.parse(row.outcome) as RunOutcome);
   const due = row.created + (request.after_seconds ?? 0) * 1000;
   const size = row.request.length;
@@ -161,8 +163,7 @@ function toWireKwargs(request: RunRequest): Json {
   return {
     input: request.input ?? null,
     command: request.command ?? null,
-    config: request.config ?? {},
-    context: request.context ?? {},
+    ...mirrorContext(request.config ?? {}, request.context),
     stream_mode: request.stream_mode ?? ["values"],
     interrupt_before: request.interrupt_before ?? null,
     interrupt_after: request.interrupt_after ?? null,

@@ -1,5 +1,5 @@
 /** Streams of an object that continue where a restart of the object cut them. */
-import { backOff, findOutage, retry } from "../lib/retry.ts";
+import { backOff, findOutage } from "../lib/retry.ts";
 import { streamFrom } from "../lib/streams.ts";
 import { REST, withoutPings, type TailQuery } from "./log/events.ts";
 import type { Sleep } from "./log/sleepers.ts";
@@ -17,8 +17,6 @@ export interface StreamCursor {
   rest?(seq: number): void;
   /** Opens the stream again from this place; undefined when no more events follow. */
   open(): Promise<Bytes | undefined>;
-  /** Called when the reader leaves before the end. */
-  leave?(): Promise<void>;
 }
 
 export const LINE_FEED = 10;
@@ -98,7 +96,7 @@ export function resumeBytes(first: Bytes, position: StreamCursor, sleep?: (after
     },
     async leave() {
       left = true;
-      await Promise.all([close(), position.leave?.()]);
+      await close();
     },
   });
 }
@@ -159,7 +157,6 @@ interface FrameSource {
   open: (after?: number) => ReturnType<StreamCursor["open"]>;
   /** Whether the log has the event: a token may be lost with the process that sent it. */
   has: (seq: number) => Promise<boolean>;
-  leave?: () => Promise<unknown>;
 }
 
 /**
@@ -167,7 +164,7 @@ interface FrameSource {
  * is complete, and the bytes that came after it. Whole frames are passed on, because a token of which a half has been passed on
  * may be lost.
  */
-export function cursorInFrames({ open, has, leave }: FrameSource): StreamCursor {
+export function cursorInFrames({ open, has }: FrameSource): StreamCursor {
   const decoder = new TextDecoder("latin1");
   /** The last event that is whole: another one has begun after it. */
   let whole: number | undefined;
@@ -243,9 +240,6 @@ export function cursorInFrames({ open, has, leave }: FrameSource): StreamCursor 
       skip = sinceWhole + begun;
       return open(whole);
     },
-    async leave() {
-      await leave?.();
-    },
   };
 }
 
@@ -293,10 +287,6 @@ export function cursorInLog(stub: () => ThreadRpc, query: Omit<TailQuery, "after
       return stub()
         .follow({ ...query, after: after ?? 0 })
         .catch(unlessDeleted);
-    },
-    async leave() {
-      if (!query.cancelOnDisconnect || runId === undefined) return;
-      await retry(() => stub().cancelMany({ runIds: [runId] }, "interrupt"));
     },
   };
 }

@@ -3,7 +3,7 @@
  * comes from there: a partition has no key, and what it filters, sums and sorts by stays readable. docs/encryption.md has the list.
  */
 import { isSealedJson, isSealed, JSON_MARK, openOr, type Ring } from "../access/encryption/ring.ts";
-import { hasMembers, parseExact, isObject, parseJson } from "../lib/json.ts";
+import { parseExact, isObject, parseJson } from "../lib/json.ts";
 import { withRing } from "../access/encryption/keys.ts";
 import { type PageRequest, type RunPage, TextsBuilder, readTexts, type Texts } from "./columns.ts";
 import type { TracePartitionRpc } from "./rpc.ts";
@@ -29,7 +29,7 @@ export function mergeExtras(under: Extra, over: Extra): Extra {
   const merged: Extra = { ...under, ...over };
   for (const [key, value] of Object.entries(over)) {
     const below = under[key];
-    if (hasMembers(value) && hasMembers(below)) merged[key] = { ...below, ...value };
+    if (isObject(value) && isObject(below)) merged[key] = { ...below, ...value };
   }
   return merged;
 }

@@ -140,13 +140,4 @@ describe("a call that an object's restart cut off", () => {
     const { thread } = createRemote([cut, 2]);
     expect(await new Response(await thread.follow({ after: 0 })).text()).toBe('{"seq":7,"data":1}\n');
   });
-
-  it("follow: stops the run of a reader who leaves while the object is away", async () => {
-    const cut = new ReadableStream({ pull: (controller) => controller.error(restart()) });
-    const { thread, countTaken } = createRemote([cut, restart(), 1]);
-    const reader = (await thread.follow({ after: 0, runId: "r", cancelOnDisconnect: true })).getReader();
-    void reader.read();
-    await reader.cancel();
-    expect(countTaken()).toBe(3);
-  });
 });

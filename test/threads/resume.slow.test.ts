@@ -134,9 +134,7 @@ describe("a stream on which nothing happens", () => {
     } as unknown as EventLog;
     const of = { tables: {} as Tables, values: {} as ValueStore, settled: () => false };
     const open = (resting: boolean) =>
-      tail({ ...of, eventLog, resting: () => resting, isOfDeletedRun: () => false }, { after: 0 }, asLine, {
-        onLeave: () => undefined,
-      });
+      tail({ ...of, eventLog, resting: () => resting, isOfDeletedRun: () => false }, { after: 0 }, asLine);
     const reader = open(false).getReader();
     const first = reader.read();
     await vi.advanceTimersByTimeAsync(15_000);

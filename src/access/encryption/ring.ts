@@ -4,6 +4,7 @@
  * is moved to another row, table or workspace does not open. Node's cipher is synchronous, as the storage of an object is.
  */
 import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from "node:crypto";
+import { parseExact } from "../../lib/json.ts";
 import { remoteProblem } from "../../lib/problem.ts";
 
 /** A data key as D1 has it: wrapped by ENCRYPTION_KEY, or null once it is destroyed. */
@@ -147,7 +148,7 @@ export function openJson<T extends object>(ring: Ring, held: T, context: SealCon
   const { sealed } = held as { sealed?: unknown };
   if (!isSealed(sealed) || Object.keys(held).length !== 1) return held;
   const text = ring.open(sealed, context);
-  return isSealed(text) ? held : (JSON.parse(text) as T);
+  return isSealed(text) ? held : (parseExact(text) as T);
 }
 
 /** The same for a list; undefined for an object whose key is destroyed. */

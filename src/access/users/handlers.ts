@@ -3,7 +3,7 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { Problem } from "../../lib/problem.ts";
 import type { AppUser, Principal } from "../../http/principal.ts";
 import { authHandlers, projectExports } from "../../deployment.ts";
-import { type Json, isObject } from "../../lib/json.ts";
+import { canonicalJson, isExactNumber, type Json, isObject } from "../../lib/json.ts";
 import { logError } from "../../lib/log.ts";
 
 // Runs the deployment's own `authenticate` handler.
@@ -114,7 +114,7 @@ export function containsJson(value: unknown, part: unknown): boolean {
   if (Array.isArray(part)) {
     return Array.isArray(value) && part.every((one) => value.some((member) => containsJson(member, one)));
   }
-  if (!isObject(part)) return value === part;
+  if (!isObject(part)) return value === part || (isExactNumber(part) && canonicalJson(value) === part.rawJSON);
   return (
     isObject(value) &&
     Object.entries(part).every(([key, one]) => Object.hasOwn(value, key) && containsJson(value[key], one))

@@ -48,16 +48,17 @@ export class UserRequest {
 
   /** The body as it was sent. */
   async json(): Promise<unknown> {
-    return readCopy(this.c.req.raw, readJson);
+    return readCopy(this.c.req.raw, (copy) => readJson(copy, undefined, true));
   }
 
   /** Sends another body on to the route. */
   pass(body: unknown): void {
     const { raw } = this.c.req;
+    const { signal } = raw;
     const headers = new Headers(raw.headers);
     headers.delete("content-length");
     headers.set("content-type", "application/json");
-    this.c.req.raw = new Request(raw.url, { method: raw.method, headers, body: JSON.stringify(body) });
+    this.c.req.raw = new Request(raw.url, { method: raw.method, headers, signal, body: JSON.stringify(body) });
   }
 
   allowed(resource: string, action: string, value: Json): Promise<UserFilter> {

@@ -1,6 +1,7 @@
 /** `/assistants/{id}/graph`, `/schemas`, `/subgraphs`: the description of an assistant's graph. */
 import type { Graph } from "../../deployment.ts";
 import { makeGraph, readSchemas, readSubgraphSchemas } from "../graphs/graph.ts";
+import { toNumbers } from "../../lib/json.ts";
 import { Problem } from "../../lib/problem.ts";
 import { type Assistant, resolveAssistant } from "./store.ts";
 import { type Context, Hono } from "hono";
@@ -20,7 +21,7 @@ export type GraphConfig = Pick<Assistant, "graph_id" | "config" | "context">;
 
 /** The assistant's graph, compiled with the assistant's own configuration. */
 export async function loadGraph({ graph_id, config, context }: GraphConfig, env: Env): Promise<Graph> {
-  const graph = await makeGraph(graph_id, { ...config, context }, env, "assistants.read");
+  const graph = await makeGraph(graph_id, toNumbers({ ...config, context }), env, "assistants.read");
   if (!graph) throw new Problem(404, "The graph of this assistant is no longer deployed.");
   return graph;
 }

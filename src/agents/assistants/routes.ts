@@ -10,6 +10,7 @@ import { type App, newOrEarlier } from "../../http/context.ts";
 import { body, param, query } from "../../http/validate.ts";
 import type { Principal } from "../../http/principal.ts";
 import { toAssistantId, graphIds } from "./defaults.ts";
+import { refuseConflict } from "./context.ts";
 import { assistantGraphs } from "./describe.ts";
 import { Assistant, AssistantVersion } from "./row.ts";
 import {
@@ -43,9 +44,10 @@ export interface AssistantHooks {
 
 export const assistants = ({ deleteThreads, onDeleted }: AssistantHooks) =>
   new Hono<App>()
-    .post("/", doc("Create an assistant", Assistant), body(CreateAssistant), async (c) => {
+    .post("/", doc("Create an assistant", Assistant), body(CreateAssistant, { exact: true }), async (c) => {
       const { graph_id, assistant_id: given, if_exists, ...input } = c.req.valid("json");
       requireGraph(graph_id);
+      refuseConflict(input.config, input.context);
       const db = database(c.env.DB);
       const { workspaceId } = c.get("principal");
       const { id, earlier } = await newOrEarlier(c, (one) => resolveAssistant(db, workspaceId, one));
@@ -60,24 +62,29 @@ export const assistants = ({ deleteThreads, onDeleted }: AssistantHooks) =>
       if (!existing) throw new Problem(409, "An assistant with this assistant_id exists.");
       return c.json(existing);
     })
-    .post("/search", doc("Search assistants", selectableList(Assistant)), body(SearchAssistants), async (c) => {
-      const { limit = 10, offset = 0, sort_by, sort_order, select, graph_id, ...filter } = c.req.valid("json");
-      const rows = await searchAssistants(database(c.env.DB), c.get("principal").workspaceId, {
-        ...filter,
-        graphId: graph_id,
-        limit,
-        offset,
-        sortBy: sort_by ?? "created_at",
-        sortOrder: sort_order ?? "desc",
-      });
-      const { items, headers } = cutPage(rows, limit, offset);
-      return c.json(
-        items.map((item) => selectFields(item, select)),
-        200,
-        headers,
-      );
-    })
-    .post("/count", doc("Count assistants", Count), body(CountAssistants), async (c) => {
+    .post(
+      "/search",
+      doc("Search assistants", selectableList(Assistant)),
+      body(SearchAssistants, { exact: true }),
+      async (c) => {
+        const { limit = 10, offset = 0, sort_by, sort_order, select, graph_id, ...filter } = c.req.valid("json");
+        const rows = await searchAssistants(database(c.env.DB), c.get("principal").workspaceId, {
+          ...filter,
+          graphId: graph_id,
+          limit,
+          offset,
+          sortBy: sort_by ?? "created_at",
+          sortOrder: sort_order ?? "desc",
+        });
+        const { items, headers } = cutPage(rows, limit, offset);
+        return c.json(
+          items.map((item) => selectFields(item, select)),
+          200,
+          headers,
+        );
+      },
+    )
+    .post("/count", doc("Count assistants", Count), body(CountAssistants, { exact: true }), async (c) => {
       const { graph_id, ...filter } = c.req.valid("json");
       const { workspaceId } = c.get("principal");
       return c.json(await countAssistants(database(c.env.DB), workspaceId, { ...filter, graphId: graph_id }));
@@ -92,11 +99,12 @@ export const assistants = ({ deleteThreads, onDeleted }: AssistantHooks) =>
       "/:assistant_id",
       doc("Update an assistant: makes and activates a new version", Assistant),
       param(AssistantPath),
-      body(UpdateAssistant),
+      body(UpdateAssistant, { exact: true }),
       async (c) => {
         const { assistant_id } = c.req.valid("param");
         const { graph_id, ...input } = c.req.valid("json");
         requireGraph(graph_id);
+        refuseConflict(input.config, input.context);
         const { workspaceId } = c.get("principal");
         const made = await updateAssistant(database(c.env.DB), workspaceId, assistant_id, {
           ...input,
@@ -132,7 +140,7 @@ export const assistants = ({ deleteThreads, onDeleted }: AssistantHooks) =>
       "/:assistant_id/versions",
       doc("List an assistant's versions, newest first", v.array(AssistantVersion)),
       param(AssistantPath),
-      body(ListVersions),
+      body(ListVersions, { exact: true }),
       async (c) => {
         const { assistant_id } = c.req.valid("param");
         const { limit = 10, offset = 0, metadata } = c.req.valid("json");

@@ -2,6 +2,7 @@
 import type { Json } from "../../lib/json.ts";
 import { and, eq, type SQL } from "drizzle-orm";
 import { configWithoutIdentity, contextWithoutIdentity } from "../../access/users/handlers.ts";
+import { mirrorContext } from "./context.ts";
 import { isDefaultAssistant } from "./defaults.ts";
 import { assistants, assistantVersions } from "./table.ts";
 import type { Assistant, AssistantVersion } from "./wire.ts";
@@ -74,14 +75,14 @@ export function toWireAssistant(row: AssistantRow): Assistant {
 /** All reads of an assistant pass here, so that an identity in a row reaches no graph. */
 export function toWireAssistantVersion(row: AssistantVersionRow): AssistantVersion {
   const { assistantId, graphId, version, name, description, config, context, metadata, createdAt } = row;
+  const mirrored = mirrorContext(configWithoutIdentity(config), contextWithoutIdentity(context));
   return {
     assistant_id: assistantId,
     graph_id: graphId,
     version,
     name,
     description,
-    config: configWithoutIdentity(config),
-    context: contextWithoutIdentity(context),
+    ...mirrored,
     metadata: ownMetadata(assistantId, metadata),
     created_at: new Date(createdAt).toISOString(),
   };

@@ -11,6 +11,9 @@ const Config = v.pipe(
   v.looseObject({
     tags: optional(v.pipe(v.array(v.string()), v.maxLength(1_000, "at most 1,000 tags"))),
     recursion_limit: optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
+    max_concurrency: optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
+    run_name: optional(v.pipe(v.string(), v.maxLength(1_000))),
+    metadata: optional(v.pipe(JsonMembers, maxBytes(METADATA_BYTES))),
     configurable: optional(JsonMembers),
   }),
   v.metadata({ description: "LangGraph run configuration" }),

@@ -1,14 +1,14 @@
-import type { Json } from "../../lib/json.ts";
 import { index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { exactJson } from "../../db/conditions.ts";
 
 /** What a version of an assistant fixes. */
 const configuration = {
   graphId: text("graph_id").notNull(),
   name: text("name").notNull(),
   description: text("description"),
-  config: text("config", { mode: "json" }).$type<Json>().notNull(),
-  context: text("context", { mode: "json" }).$type<Json>().notNull(),
-  metadata: text("metadata", { mode: "json" }).$type<Json>().notNull(),
+  config: exactJson("config").notNull(),
+  context: exactJson("context").notNull(),
+  metadata: exactJson("metadata").notNull(),
   createdAt: integer("created_at").notNull(),
 };
 

@@ -19,7 +19,7 @@ import {
 
 // From what a project exports as a graph to a compiled graph that Weir runs.
 
-/** A `StateGraph` compiled by Weir. Compiling is not cheap, and the result holds no state of a run. */
+/** The graphs of what a project exports as something else: a `StateGraph` compiled by Weir, or the graph of an agent. They hold no state of a run. */
 const compiled = new WeakMap<object, Graph>();
 
 /** The graphs whose own checkpointer or store was reported. */
@@ -40,14 +40,35 @@ function findGraph(made: unknown): Graph | undefined {
   if (!isObject(made)) return undefined;
   if (isGraph(made)) return made;
   // What `createAgent` and `createDeepAgent` return has some methods of a graph, and the graph itself.
-  if (isObject(made.graph) && isGraph(made.graph)) return made.graph;
-  if (typeof made.compile !== "function") return undefined;
   const known = compiled.get(made);
   if (known) return known;
-  const graph = (made.compile as () => unknown)();
+  const inner = isObject(made.graph) && isGraph(made.graph) ? bindOwnConfig(made, made.graph) : undefined;
+  const graph = inner ?? (typeof made.compile === "function" ? (made.compile as () => unknown)() : undefined);
   if (!isObject(graph) || !isGraph(graph)) return undefined;
   compiled.set(made, graph);
   return graph;
+}
+
+/**
+ * The agent's graph with what `agent.withConfig` binds, as `createDeepAgent` does with its recursion limit. The agent keeps it
+ * private, and merges it into the config of each call: it is read from a call that reaches no graph.
+ */
+function bindOwnConfig(agent: { streamEvents?: unknown }, graph: Graph): Graph {
+  if (typeof agent.streamEvents !== "function") return graph;
+  let bound: Config = {};
+  const value = (_input: unknown, given: Config) => {
+    const { version: _, ...config } = given;
+    bound = config;
+  };
+  Object.defineProperty(graph, "streamEvents", { value, configurable: true });
+  try {
+    Promise.resolve(agent.streamEvents(null, { version: "v2" })).catch(() => undefined);
+  } catch {
+    // It is no agent of LangChain, and binds nothing that is known.
+  } finally {
+    delete (graph as { streamEvents?: unknown }).streamEvents;
+  }
+  return Object.keys(bound).length === 0 ? graph : graph.withConfig(bound);
 }
 
 /** Not by its class: a project may have another copy of LangGraph than the server. */

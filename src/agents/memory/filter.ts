@@ -1,7 +1,7 @@
 /** Filters over an item's value, as LangGraph's stores have them: `{field: value}` or `{field: {$gte: 1, $lt: 5}}`. */
 import { type AnyColumn, type SQL, sql } from "drizzle-orm";
-import { member } from "../../db/conditions.ts";
-import { isObject, type Json } from "../../lib/json.ts";
+import { fitsInteger, member } from "../../db/conditions.ts";
+import { isExactNumber, isObject, longDigits, type Json } from "../../lib/json.ts";
 import { joinLabels } from "./row.ts";
 
 export const OPERATORS = ["$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin"] as const;
@@ -40,11 +40,18 @@ function test(column: AnyColumn, field: string, operator: Operator, operand: unk
     case "$lt":
     case "$lte": {
       // Numbers compare with numbers and texts with texts; anything else never passes.
-      const types = sql.raw(typeof operand === "number" ? "('integer', 'real')" : "('text')");
+      const types = sql.raw(typeof operand === "string" ? "('text')" : "('integer', 'real')");
       return sql`EXISTS (SELECT 1 FROM json_each(${column}) e WHERE e.key = ${field} AND e.type IN ${types}
-        AND e.value ${sql.raw(COMPARISONS[operator])} ${operand})`;
+        AND e.value ${sql.raw(COMPARISONS[operator])} ${boundOperand(operand)})`;
     }
   }
+}
+
+/** A number or text to compare with. A bound number would round an integer past 2^53. */
+function boundOperand(operand: unknown): SQL {
+  const digits = longDigits(operand);
+  if (digits === undefined) return sql`${operand}`;
+  return fitsInteger(digits) ? sql`CAST(${digits} AS INTEGER)` : sql`CAST(${digits} AS REAL)`;
 }
 
 function matchesAny(column: AnyColumn, field: string, operands: unknown[]): SQL {
@@ -75,6 +82,7 @@ export function matchAny(text: string): string | undefined {
 function listStrings(value: unknown): string[] {
   if (typeof value === "string") return [value];
   if (typeof value === "number") return [String(value)];
+  if (isExactNumber(value)) return [value.rawJSON];
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(listStrings) : [];
 }
 

@@ -13,6 +13,7 @@ import { type Database, database } from "../../db/client.ts";
 import { loadRing, withRing } from "../../access/encryption/keys.ts";
 import type { Ring } from "../../access/encryption/ring.ts";
 import { parse } from "../../http/validate.ts";
+import { toNumbers } from "../../lib/json.ts";
 import { createVectorSearch, type VectorSearch } from "./vectors.ts";
 import { literalPrefix, selectNamespaces } from "./filter.ts";
 import type { Item } from "./row.ts";
@@ -76,5 +77,5 @@ class D1Store extends BaseStore {
 }
 
 function forLangGraph({ namespace, key, value, created_at, updated_at }: Item): LangGraphItem {
-  return { namespace, key, value, createdAt: new Date(created_at), updatedAt: new Date(updated_at) };
+  return { namespace, key, value: toNumbers(value), createdAt: new Date(created_at), updatedAt: new Date(updated_at) };
 }

@@ -57,7 +57,7 @@ export async function mayReplace(db: Database, ring: Ring, item: PutItem, filter
 const doc = createDoc("Store");
 
 export const memory = new Hono<App>()
-  .put("/items", doc("Write an item", NOTHING), body(AskedItem), async (c) => {
+  .put("/items", doc("Write an item", NOTHING), body(AskedItem, { exact: true }), async (c) => {
     const principal = c.get("principal");
     const { value, filter } = await authorizeItem(principal, "put", c.req.valid("json"));
     const item = parse(PutItemBody, value, "body");
@@ -85,7 +85,7 @@ export const memory = new Hono<App>()
   .post(
     "/items/search",
     doc("Search items", v.object({ items: v.array(FoundItem) })),
-    body(SearchItemsBody),
+    body(SearchItemsBody, { exact: true }),
     async (c) => {
       const { namespace_prefix, ...asked } = c.req.valid("json");
       const principal = c.get("principal");

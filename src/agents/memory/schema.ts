@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { maxBytes, PAYLOAD_BYTES } from "../../lib/bytes.ts";
-import { JsonFilter, jsonList, JsonObject } from "../../lib/json.ts";
+import { isExactNumber, JsonFilter, jsonList, JsonObject } from "../../lib/json.ts";
 import { choosing, Flag, optional, paging } from "../../http/shapes.ts";
 import { isOperators, OPERATORS } from "./filter.ts";
 import { DOT_WITHIN } from "./row.ts";
@@ -56,7 +56,7 @@ const filter = v.pipe(
 function isKnown([operator, operand]: [string, unknown]): boolean {
   if (!(OPERATORS as readonly string[]).includes(operator)) return false;
   if (operator === "$in" || operator === "$nin") return Array.isArray(operand);
-  return /^\$[gl]te?$/.test(operator) ? ["number", "string"].includes(typeof operand) : true;
+  return !/^\$[gl]te?$/.test(operator) || ["number", "string"].includes(typeof operand) || isExactNumber(operand);
 }
 
 export const SearchItemsBody = choosing({

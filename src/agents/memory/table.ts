@@ -1,4 +1,5 @@
 import { index, integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import { exactJson } from "../../db/conditions.ts";
 
 /** Items of the Store. `text` feeds the full-text index `store_text`, which triggers keep (migration `store_text`). */
 export const storeItems = sqliteTable(
@@ -9,7 +10,7 @@ export const storeItems = sqliteTable(
     /** The labels, each followed by a dot, so that a prefix of labels is a prefix of the text. */
     namespace: text("namespace").notNull(),
     key: text("key").notNull(),
-    value: text("value", { mode: "json" }).$type<Record<string, unknown>>().notNull(),
+    value: exactJson("value").notNull(),
     /** What a text query searches; null when the item is not indexed. */
     text: text("text"),
     ttlMinutes: integer("ttl_minutes"),

@@ -5,6 +5,7 @@
  */
 import { type Database, database } from "../../db/client.ts";
 import { logError } from "../../lib/log.ts";
+import { toNumbers } from "../../lib/json.ts";
 import { toProblem, Problem } from "../../lib/problem.ts";
 import { deriveUuid } from "../../lib/uuid.ts";
 import { dueTimes, nextDue } from "./schedule.ts";
@@ -193,6 +194,7 @@ async function startRun(env: Env, row: CronRow, { threadId, runId }: FiringIds):
   const cron = await openCron(env, row);
   const body = {
     ...cron.payload,
+    input: toNumbers(cron.payload.input),
     assistant_id: cron.assistantId,
     metadata: { ...cron.metadata, cron_id: cron.id },
     if_not_exists: cron.threadId === null ? "create" : "reject",

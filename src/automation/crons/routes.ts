@@ -77,15 +77,18 @@ export const threadCrons = new Hono<App>().post(
   "/:thread_id/runs/crons",
   doc("Create a cron on a thread", Cron),
   param(ThreadPath),
-  body(CreateCron),
+  body(CreateCron, { exact: true }),
   (c) => create(c, c.req.valid("json"), c.req.valid("param").thread_id),
 );
 
 export const crons = new Hono<App>()
-  .post("/", doc("Create a cron whose firings each get a thread of their own", Cron), body(CreateCron), (c) =>
-    create(c, c.req.valid("json"), null),
+  .post(
+    "/",
+    doc("Create a cron whose firings each get a thread of their own", Cron),
+    body(CreateCron, { exact: true }),
+    (c) => create(c, c.req.valid("json"), null),
   )
-  .post("/search", doc("Search crons", selectableList(Cron)), body(SearchCrons), async (c) => {
+  .post("/search", doc("Search crons", selectableList(Cron)), body(SearchCrons, { exact: true }), async (c) => {
     const {
       limit = 10,
       offset = 0,
@@ -113,7 +116,7 @@ export const crons = new Hono<App>()
       headers,
     );
   })
-  .post("/count", doc("Count crons", Count), body(CountCrons), async (c) => {
+  .post("/count", doc("Count crons", Count), body(CountCrons, { exact: true }), async (c) => {
     const { assistant_id, thread_id, metadata } = c.req.valid("json");
     const filter = { assistantId: assistant_id && toAssistantId(assistant_id), threadId: thread_id, metadata };
     return c.json(await countCrons(database(c.env.DB), c.get("principal").workspaceId, filter));
@@ -137,7 +140,7 @@ export const crons = new Hono<App>()
     "/:cron_id",
     doc("Change a cron; what is left out stays", Cron),
     param(CronPath),
-    body(UpdateCron),
+    body(UpdateCron, { exact: true }),
     async (c) => {
       requireRuns(c);
       const { cron_id } = c.req.valid("param");

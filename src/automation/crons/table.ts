@@ -1,5 +1,5 @@
-import type { Json } from "../../lib/json.ts";
 import { index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { exactJson } from "../../db/conditions.ts";
 
 /** Runs that start by the clock. */
 export const crons = sqliteTable(
@@ -20,8 +20,8 @@ export const crons = sqliteTable(
     /** What becomes of a firing's own thread when its run has ended; null for a cron on a thread. */
     onRunCompleted: text("on_run_completed").$type<"delete" | "keep">(),
     /** The body of the runs it starts. */
-    payload: text("payload", { mode: "json" }).$type<Json>().notNull(),
-    metadata: text("metadata", { mode: "json" }).$type<Json>().notNull(),
+    payload: exactJson("payload").notNull(),
+    metadata: exactJson("metadata").notNull(),
     /** The identity of the user whose runs it starts; null: the workspace's. */
     userId: text("user_id"),
     /** That user as the deployment's `Auth` gave it, encrypted. */

@@ -153,7 +153,18 @@ export function joinConfigs(ours: WranglerConfig, theirs: WranglerConfig, file: 
     else if (isObject(value) && isObject(ours[key])) result[key] = { ...ours[key], ...value };
     else result[key] = value;
   }
-  return result;
+  return withoutImplied(result);
+}
+
+/** Flags of Weir's that later compatibility dates have by themselves: workerd refuses one that its date implies. */
+const IMPLIED: Record<string, string> = { enable_request_signal: "2026-11-17" };
+
+function withoutImplied({ compatibility_flags: flags, ...config }: WranglerConfig): WranglerConfig {
+  const date = config.compatibility_date ?? "";
+  return {
+    ...config,
+    ...(flags && { compatibility_flags: flags.filter((flag) => !(date >= (IMPLIED[flag] ?? "9"))) }),
+  };
 }
 
 interface BindingLocation {

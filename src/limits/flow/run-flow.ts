@@ -1,5 +1,5 @@
 /** What a run needs before it begins: a slot of each rule that applies to it. */
-import { type Json, isObject } from "../../lib/json.ts";
+import { isExactNumber, type Json, isObject } from "../../lib/json.ts";
 import { deriveUuid } from "../../lib/uuid.ts";
 import { type FlowRule, mergeRules } from "./rule.ts";
 
@@ -153,10 +153,14 @@ export function keyIn(key: string, { assistantId, user, model, metadata }: FlowR
   if (key === "user") return boundKey(user);
   if (key === "model") return boundKey(model);
   const value = metadata[key.slice("metadata.".length)];
+  if (isExactNumber(value)) return boundKey(value.rawJSON);
   return ["string", "number", "boolean"].includes(typeof value) ? boundKey(String(value)) : undefined;
 }
 
 const boundKey = (key: string | undefined): string | undefined =>
   key !== undefined && key.length > MAX_KEY_LENGTH ? deriveUuid(`flow key ${key}`) : key;
 
-const boundValue = (value: unknown): unknown => (typeof value === "string" ? boundKey(value) : value);
+const boundValue = (value: unknown): unknown => {
+  if (isExactNumber(value)) return value.rawJSON;
+  return typeof value === "string" ? boundKey(value) : value;
+};

@@ -16,6 +16,7 @@ import { sseFrame, sseResponse } from "../../http/sse.ts";
 import type { App } from "../../http/context.ts";
 import { body, param } from "../../http/validate.ts";
 import { readConfigurable } from "../../threads/api/request.ts";
+import { cancellingClient } from "../../threads/api/run-routes.ts";
 import { readEvents } from "../../threads/log/events.ts";
 import { listInterrupts } from "../../threads/interrupts/waiting.ts";
 
@@ -78,12 +79,14 @@ agui.post("/:assistant_id", doc("Run an assistant over AG-UI 1.0"), param(Path),
   const configurable = readConfigurable(c.req.raw.headers, principal);
   const by = { env: c.env, principal, configurable, via: "agui" as const };
   const { thread, threadId, request } = await planStart(by, c.req.valid("param").assistant_id, input);
-  const cancelOnDisconnect = request.on_disconnect === "cancel";
-  const events = await thread.startAndFollow(request, { methods: METHODS, cancelOnDisconnect });
+  const started = thread.startAndFollow(request, { methods: METHODS });
+  const client = request.on_disconnect === "cancel" ? cancellingClient(c, thread, request.run_id, started) : undefined;
+  const events = await started;
   const { threadId: named, runId } = input;
   const headers = { "content-location": `/threads/${threadId}/runs/${request.run_id}` };
   const reducer = new EventReducer({ threadId: named, runId });
-  return sseResponse(frames({ reducer, begin: reducer.started(spokenIds(input.messages)), events }), headers);
+  const begin = reducer.started(spokenIds(input.messages));
+  return sseResponse(frames({ reducer, begin, events }), headers, client);
 });
 
 const connectDoc = doc("Read a thread over AG-UI 1.0: its conversation, and the run that is at work");

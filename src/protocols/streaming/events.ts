@@ -51,19 +51,20 @@ export function protocolEvent(event: EventText): ProtocolEvent | undefined {
   const method = event.method === "extension" ? "custom" : event.method;
   const shown = FRAMES[method]?.(event);
   if (!shown) return undefined;
-  const id = shown.event === undefined ? String(seq) : eventId(event, shown.event);
+  const id = event.id ?? (shown.event === undefined ? String(seq) : eventId(event, shown.event));
   const node = shown.node === undefined ? "" : `,"node":${JSON.stringify(shown.node)}`;
   const params = `{"namespace":${JSON.stringify(ns)},"timestamp":${ts}${node},"data":${shown.data}}`;
-  const json = `{"type":"event","event_id":"${id}","seq":${seq},"method":"${method}","params":${params}}`;
+  const json = `{"type":"event","event_id":"${id}","seq":${Math.floor(seq)},"method":"${method}","params":${params}}`;
   return { id, method, namespace: ns, name: shown.name, json };
 }
 
 /**
  * The log position of an event id; undefined when the id has another format.
- * Root lifecycle: `synth:<run id>:lc||<event>|<seq>`. Any other: the sequence number.
+ * Root lifecycle: `synth:<run id>:lc||<event>|<seq>`. The state that an opening begins with: `state|<seq>`. Any other: the sequence
+ * number.
  */
 export function seqOfEventId(id: string): number | undefined {
-  const digits = /^(?:synth:[^|]*\|\|\w+\|)?(\d{1,15})$/.exec(id)?.[1];
+  const digits = /^(?:(?:synth:[^|]*\|\|\w+|state)\|)?(\d{1,15})$/.exec(id)?.[1];
   return digits === undefined ? undefined : Number(digits);
 }
 
@@ -171,11 +172,17 @@ export function matcher({ channels, namespaces, depth }: StreamFilter): (event: 
     if (!wantsChannel(wanted, event)) return false;
     const { namespace } = event;
     // Without namespaces everything is wanted, however deep.
-    if (prefixes.length === 0) return true;
-    return prefixes.some(
-      (prefix) => isUnder(prefix, namespace) && (depth == null || namespace.length - prefix.length <= depth),
-    );
+    return prefixes.length === 0 || isWithin(prefixes, depth, namespace);
   };
+}
+
+const isWithin = (prefixes: string[][], depth: number | null | undefined, namespace: string[]): boolean =>
+  prefixes.some((prefix) => isUnder(prefix, namespace) && (depth == null || namespace.length - prefix.length <= depth));
+
+/** The part of a filter that names graphs below the root: what a subagent has done is read from its beginning. */
+export function namedGraphs({ namespaces, depth }: StreamFilter): ((namespace: string[]) => boolean) | undefined {
+  const prefixes = (namespaces ?? []).filter((prefix) => prefix.length > 0);
+  return prefixes.length === 0 ? undefined : (namespace) => isWithin(prefixes, depth, namespace);
 }
 
 function wantsChannel(wanted: Set<string>, { method, name }: ProtocolEvent): boolean {

@@ -24,7 +24,7 @@ import { CALLER_HEADER, type SocketCaller, findStart } from "./socket.ts";
 // The RPC methods of a thread that only the streaming protocol uses.
 
 interface StreamingRpc extends Pick<ThreadRpc, "hasEvent"> {
-  streamEvents(filter: StreamFilter, after: number, dialect: Dialect): Promise<ReadableStream<Uint8Array>>;
+  streamEvents(filter: StreamFilter, after: number | undefined, dialect: Dialect): Promise<ReadableStream<Uint8Array>>;
 }
 
 /**
@@ -36,7 +36,7 @@ export async function streamEvents(
   workspaceId: string,
   threadId: string,
   filter: StreamFilter,
-  after: number,
+  after: number | undefined,
   dialect: Dialect,
 ): Promise<ReadableStream<Uint8Array>> {
   const object = () => threadObject(env, workspaceId, threadId);
@@ -54,7 +54,7 @@ export const streaming = new Hono<App>()
     "/:thread_id/commands",
     doc("Send a command: run.start, input.respond, state.get, …", CommandResponse),
     param(ThreadParam),
-    body(Command),
+    body(Command, { exact: true }),
     async (c) => {
       const { thread_id } = c.req.valid("param");
       const by = {

@@ -4,26 +4,36 @@
  * positions.
  */
 import { sseFrame } from "../../http/sse.ts";
-import { type Framing, textLines } from "../../threads/log/events.ts";
+import { type EventMethod, type EventText, type Framing, type TailQuery, textLines } from "../../threads/log/events.ts";
 import type { ReadLog, ThreadProtocol } from "../../threads/object/thread.ts";
 import type { ThreadRpc } from "../../threads/rpc.ts";
+import { framedFrom, isInOpening, type Opening } from "../../threads/runs/opening.ts";
 import { type Dialect, eventsIn, markPauses, Pauses } from "./python.ts";
-import { seqOfEventId, matcher, knownChannel, selectMethods } from "./events.ts";
+import { seqOfEventId, matcher, knownChannel, namedGraphs, selectMethods } from "./events.ts";
 import { StreamFilter, Command, Unsubscribe } from "./schema.ts";
 import { type PresentedCredential, isStillValid } from "../../access/auth/credentials.ts";
 import type { Principal } from "../../http/principal.ts";
 import * as v from "valibot";
 import { limitKey, MAX_STREAMS, tooManyStreams } from "../../access/auth/limits.ts";
 import { problemResponse, toProblem } from "../../lib/problem.ts";
-import { NESTING, nestsDeeper, parseJson, countValues, JSON_VALUES, type Json } from "../../lib/json.ts";
+import { NESTING, nestsDeeper, countValues, JSON_VALUES, tryParseExact, type Json } from "../../lib/json.ts";
 import { BODY_LIMIT, parse } from "../../http/validate.ts";
 import { parseObjectName } from "../../threads/types.ts";
 import { type CommandResult, type Commander, runCommand, CommandError } from "./commands.ts";
 
 // The protocol over SSE: the past events of the thread, then new ones, run after run. The server does not end it.
 
-/** The sequence number after which a reader resumes. A cursor beyond the end of the log belongs to a deleted log. */
-export async function findStart(thread: ThreadRpc, filter: StreamFilter, lastEventId?: string): Promise<number> {
+/**
+ * The sequence number after which a reader resumes; undefined for one that gives no cursor. A cursor beyond the end of the log belongs
+ * to a deleted log.
+ */
+export async function findStart(
+  thread: Pick<ThreadRpc, "firstSeq" | "lastSeq">,
+  filter: StreamFilter,
+  lastEventId?: string,
+): Promise<number | undefined> {
+  const given = [lastEventId, filter.since, filter.since_event_id, filter.since_run, filter.after_run];
+  if (given.every((cursor) => cursor == null)) return undefined;
   const cursors = [lastEventId, filter.since_event_id].map((id) => (id == null ? 0 : (seqOfEventId(id) ?? 0)));
   const run = filter.since_run == null ? undefined : await thread.firstSeq(filter.since_run);
   const ended = filter.after_run == null ? undefined : await thread.lastSeq(filter.after_run);
@@ -31,12 +41,30 @@ export async function findStart(thread: ThreadRpc, filter: StreamFilter, lastEve
   return after > 0 && after > (await thread.lastSeq()) ? 0 : after;
 }
 
-export function protocolFraming(filter: StreamFilter, dialect: Dialect): Framing {
+export function protocolFraming(filter: StreamFilter, dialect: Dialect, opening?: Opening): Framing {
   const matches = matcher(filter);
+  const isOpen = openingFilter(filter, opening);
   const show = eventsIn(dialect, filter.channels);
   return (event) => {
-    const shown = show(event);
+    const shown = isOpen(event) ? show(event) : undefined;
     return shown && matches(shown) ? sseFrame({ event: shown.method, data: shown.json, id: shown.id }) : "";
+  };
+}
+
+// A reader without a cursor: an opening of the thread, and the whole of the graphs that its filter names below the root.
+
+function openingFilter(filter: StreamFilter, opening: Opening | undefined): (event: EventText) => boolean {
+  if (!opening) return () => true;
+  const isNamed = namedGraphs(filter);
+  return (event) => isInOpening(opening, event) || isNamed?.(event.ns) === true;
+}
+
+/** What to read of the log. The state of an opening comes in front of the end of a run. */
+function openingQuery(filter: StreamFilter, opening: Opening): { after: number; methods: EventMethod[] } {
+  const methods = selectMethods(filter.channels);
+  return {
+    after: namedGraphs(filter) ? 0 : opening.after,
+    methods: opening.at === undefined ? methods : [...methods, "lifecycle"],
   };
 }
 
@@ -76,6 +104,7 @@ interface Subscription {
   filter: StreamFilter;
   /** It has had everything up to this sequence number. */
   after: number;
+  opening?: Opening;
 }
 
 interface Attachment extends SocketCaller {
@@ -114,27 +143,33 @@ export class StreamingProtocol implements ThreadProtocol {
   constructor(
     private readonly ctx: DurableObjectState,
     private readonly env: Env,
-    private readonly thread: ThreadRpc,
+    private readonly thread: ThreadRpc & { opening(): Promise<Opening> },
     private readonly read: ReadLog,
+    private readonly state: (at: number) => EventText | undefined,
   ) {
     this.#pauses = new Pauses(() => thread.lastSeq());
     for (const socket of ctx.getWebSockets(CLIENT)) void this.#pump(socket);
   }
 
-  /** SSE frames of what the filter selects after a sequence number: replayed, then live. */
-  stream(filter: StreamFilter, after: number, dialect: Dialect, read: ReadLog): ReadableStream<Uint8Array> {
-    return this.#frames({ channels: filter.channels, after, dialect }, protocolFraming(filter, dialect), read);
+  /** SSE frames of what the filter selects: replayed, then live. */
+  stream(filter: StreamFilter, start: number | Opening, dialect: Dialect, read: ReadLog): ReadableStream<Uint8Array> {
+    const { channels } = filter;
+    const opening = typeof start === "number" ? undefined : start;
+    const framing = framedFrom([opening], this.state, protocolFraming(filter, dialect, opening));
+    const query = opening
+      ? openingQuery(filter, opening)
+      : { after: start as number, methods: selectMethods(channels) };
+    return this.#frames({ query, channels, dialect }, framing, read);
   }
 
   /** The frames of a connection, over SSE or a socket. The Python SDK gets pauses in their order over all its connections. */
   #frames(
-    { channels, after, dialect }: { channels: string[]; after: number; dialect: Dialect },
+    { query, channels, dialect }: { query: TailQuery; channels: string[]; dialect: Dialect },
     framing: Framing,
     read: ReadLog,
   ): ReadableStream<Uint8Array> {
-    const query = { after, methods: selectMethods(channels) };
     if (dialect !== "python") return read(query, framing);
-    return this.#pauses.ordered(read(query, markPauses(framing, channels)), channels, after);
+    return this.#pauses.ordered(read(query, markPauses(framing, channels)), channels, query.after);
   }
 
   accept(request: Request): Response {
@@ -193,7 +228,9 @@ export class StreamingProtocol implements ThreadProtocol {
     if (unknown !== undefined) throw new CommandError("invalid_argument", `There is no channel "${unknown}".`);
     if (filter.channels.length === 0) throw new CommandError("invalid_argument", "Name at least one channel.");
     const after = await findStart(this.thread, filter);
-    const subscription = { id: crypto.randomUUID(), filter, after };
+    const opening = after === undefined ? await this.thread.opening() : undefined;
+    const start = after ?? (opening ? openingQuery(filter, opening).after : 0);
+    const subscription = { id: crypto.randomUUID(), filter, after: start, ...(opening && { opening }) };
     const replayed_events = await this.#replayed(subscription, attachment(socket).dialect);
     attach(socket, [...attachment(socket).subscriptions, subscription]);
     return { result: { subscription_id: subscription.id, ...(replayed_events !== undefined && { replayed_events }) } };
@@ -201,12 +238,12 @@ export class StreamingProtocol implements ThreadProtocol {
 
   /** How many events of the past the subscription begins with; undefined when the past is too long to be read for it. */
   async #replayed(subscription: Subscription, dialect: Dialect): Promise<number | undefined> {
-    const { after, filter } = subscription;
+    const { after } = subscription;
     if ((await this.thread.lastSeq()) - after > MAX_COUNTED) return undefined;
-    const query = { after, methods: selectMethods(filter.channels), replayOnly: true };
+    const query = { after, methods: methodsOf([subscription]), replayOnly: true };
     let count = 0;
     const lines = textLines();
-    for await (const bytes of this.read(query, socketFraming([subscription], dialect))) {
+    for await (const bytes of this.read(query, this.#framing([subscription], dialect))) {
       count += lines(bytes).length;
     }
     return count;
@@ -253,16 +290,25 @@ export class StreamingProtocol implements ThreadProtocol {
     const pump: Pump = {};
     this.#pumps.set(socket, pump);
     const channels = subscriptions.flatMap(({ filter }) => filter.channels);
-    const after = Math.min(...subscriptions.map((one) => one.after));
-    const framing = socketFraming(subscriptions, dialect);
-    pump.reader = this.#frames({ channels, after, dialect }, framing, this.read).getReader();
+    const after = Math.floor(Math.min(...subscriptions.map((one) => one.after)));
+    const query = { after, methods: methodsOf(subscriptions) };
+    pump.reader = this.#frames(
+      { query, channels, dialect },
+      this.#framing(subscriptions, dialect),
+      this.read,
+    ).getReader();
     if (!(await this.#forward(socket, pump, subscriptions))) return;
     // The log ended under its reader: the thread was deleted. One of the same id begins at 1.
     attach(
       socket,
-      subscriptions.map((one) => ({ ...one, after: 0 })),
+      subscriptions.map(({ id, filter }) => ({ id, filter, after: 0 })),
     );
     return this.#pump(socket);
+  }
+
+  #framing(subscriptions: Subscription[], dialect: Dialect): Framing {
+    const openings = subscriptions.map(({ opening }) => opening);
+    return framedFrom(openings, this.state, socketFraming(subscriptions, dialect));
   }
 
   /** Sends until the log ends (true), or another pump has taken over (false). */
@@ -301,6 +347,11 @@ export class StreamingProtocol implements ThreadProtocol {
   }
 }
 
+const methodsOf = (subscriptions: Subscription[]): EventMethod[] =>
+  subscriptions.flatMap(({ filter, opening }) =>
+    opening ? openingQuery(filter, opening).methods : selectMethods(filter.channels),
+  );
+
 /** One line per event: its sequence number, the indexes of the matching subscriptions, and the event. */
 function socketFraming(subscriptions: Subscription[], dialect: Dialect): Framing {
   const show = eventsIn(
@@ -308,15 +359,21 @@ function socketFraming(subscriptions: Subscription[], dialect: Dialect): Framing
     subscriptions.flatMap(({ filter }) => filter.channels),
   );
   const matchers = subscriptions.map(({ filter }) => matcher(filter));
+  const open = subscriptions.map(({ filter, opening }) => openingFilter(filter, opening));
+  // The state of an opening is for those that open there.
+  const isFor = ({ opening }: Subscription, i: number, event: EventText) =>
+    event.id === undefined ? open[i]?.(event) : opening?.at === Math.ceil(event.seq);
   return (event) => {
     const shown = show(event);
-    const wanting = shown ? matchers.flatMap((matches, i) => (matches(shown) ? [i] : [])) : [];
+    const wanting = shown
+      ? subscriptions.flatMap((one, i) => (isFor(one, i, event) && matchers[i]?.(shown) ? [i] : []))
+      : [];
     return shown && wanting.length > 0 ? `${event.seq} ${wanting.join()} ${shown.json}\n` : "";
   };
 }
 
 function parseFrame(line: string): [seq: number, wanting: number[], event: string] {
-  const [, seq = "0", wanting = "", event = ""] = /^(\d+) ([\d,]+) ([^]*)$/.exec(line) ?? [];
+  const [, seq = "0", wanting = "", event = ""] = /^([\d.]+) ([\d,]+) ([^]*)$/.exec(line) ?? [];
   return [Number(seq), wanting.split(",").map(Number), event];
 }
 
@@ -326,7 +383,7 @@ function commandIn(message: string | ArrayBuffer): Command | string {
   if (message.length > BODY_LIMIT) return `A command is larger than ${BODY_LIMIT} characters.`;
   if (countValues(Buffer.from(message), JSON_VALUES) > JSON_VALUES)
     return `A command holds more than ${JSON_VALUES} values.`;
-  const value = parseJson(message);
+  const value = tryParseExact(message);
   if (value === undefined) return "The frame is not valid JSON.";
   if (nestsDeeper(value)) return `The command nests deeper than ${NESTING} levels.`;
   const result = v.safeParse(Command, value);

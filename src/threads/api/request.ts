@@ -7,6 +7,7 @@ import { deployedRules } from "../../limits/flow/rule.ts";
 import { budgetsFor, knownBudgets } from "../../limits/budgets/rpc.ts";
 import { isLimited, modelIn, type FlowRunFacts } from "../../limits/flow/run-flow.ts";
 import { knownRules } from "../../limits/flow/rpc.ts";
+import { refuseConflict } from "../../agents/assistants/context.ts";
 import type { Assistant } from "../../agents/assistants/store.ts";
 import { isObject, type Json } from "../../lib/json.ts";
 import { Problem } from "../../lib/problem.ts";
@@ -101,6 +102,7 @@ export async function runRequest(
     knownRules(env, principal.workspaceId),
     knownBudgets(env, principal.workspaceId),
   ]);
+  refuseConflict(body.config, body.context);
   const facts = readFacts(by, threadId, assistant, { ...body, metadata });
   const { config, checkpoint, checkpoint_id, feedback_keys, langsmith_tracer } = body;
   const { configurable: given = {}, ...rest } = dropUndefined(config ?? {}) as { configurable?: Json };

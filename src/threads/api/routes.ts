@@ -49,7 +49,7 @@ function selectedState(state: ThreadState, select: string[] | undefined): Partia
 /** `onDeleted` ends what stands on a thread that a request deletes. */
 export const threads = (onDeleted: OnThreadsDeleted) =>
   new Hono<App>()
-    .post("/", doc("Create a thread", Thread), body(schema.ThreadCreate), async (c) => {
+    .post("/", doc("Create a thread", Thread), body(schema.ThreadCreate, { exact: true }), async (c) => {
       const { thread_id, metadata = {}, if_exists: ifExists = "raise", ttl, supersteps } = c.req.valid("json");
       const thread = openThread(c, thread_id ?? idempotentId(c));
       // The id is the request's own, so a thread that a repeated call finds is the one that the first call made.
@@ -58,13 +58,18 @@ export const threads = (onDeleted: OnThreadsDeleted) =>
         withoutTtl(await thread.create({ metadata, ifExists: known, ttl, supersteps, request_id: repeatableId(c) })),
       );
     })
-    .post("/search", doc("Search threads", selectableList(FoundThread)), body(schema.ThreadSearch), async (c) => {
-      const { limit = 10, offset = 0, ...rest } = c.req.valid("json");
-      const rows = await findThreads(c.env, c.get("principal").workspaceId, { ...rest, limit, offset });
-      const { items, headers } = cutPage(rows, limit, offset);
-      return c.json(items, 200, headers);
-    })
-    .post("/count", doc("Count threads", Count), body(schema.ThreadCount), async (c) => {
+    .post(
+      "/search",
+      doc("Search threads", selectableList(FoundThread)),
+      body(schema.ThreadSearch, { exact: true }),
+      async (c) => {
+        const { limit = 10, offset = 0, ...rest } = c.req.valid("json");
+        const rows = await findThreads(c.env, c.get("principal").workspaceId, { ...rest, limit, offset });
+        const { items, headers } = cutPage(rows, limit, offset);
+        return c.json(items, 200, headers);
+      },
+    )
+    .post("/count", doc("Count threads", Count), body(schema.ThreadCount, { exact: true }), async (c) => {
       return c.json(await countThreads(c.env, c.get("principal").workspaceId, c.req.valid("json")));
     })
     .post(
@@ -97,7 +102,7 @@ export const threads = (onDeleted: OnThreadsDeleted) =>
       "/:thread_id",
       doc("Change a thread's metadata or lifetime", { 200: Thread, ...NOTHING }),
       param(schema.ThreadParam),
-      body(schema.ThreadPatch),
+      body(schema.ThreadPatch, { exact: true }),
       async (c) => {
         const thread = await openThread(c, c.req.valid("param").thread_id).patch(c.req.valid("json"));
         return c.req.header("prefer") === "return=minimal" ? c.body(null, 204) : c.json(withoutTtl(thread));
@@ -182,7 +187,7 @@ export const threads = (onDeleted: OnThreadsDeleted) =>
       "/:thread_id/state",
       doc("Merge into the thread's metadata", NOTHING),
       param(schema.ThreadParam),
-      body(schema.StatePatch),
+      body(schema.StatePatch, { exact: true }),
       async (c) => {
         await openThread(c, c.req.valid("param").thread_id).patch({ metadata: c.req.valid("json").metadata });
         return c.body(null, 204);

@@ -9,6 +9,7 @@ import { selectableList, cutPage, selectFields } from "../../http/shapes.ts";
 import { createDoc, EVENTS, NOTHING } from "../../http/route.ts";
 import { serverAddress, type App, idempotentId } from "../../http/context.ts";
 import { sseBytes } from "../../http/sse.ts";
+import { guardStream, type WatchedClient } from "../../lib/streams.ts";
 import { body, param, query } from "../../http/validate.ts";
 import { readWebhook } from "../../deliveries/receiver.ts";
 import { requireFound, openThread } from "./access.ts";
@@ -19,48 +20,40 @@ import { Run, RunResult } from "../types.ts";
 import * as schema from "./schema.ts";
 import { ThreadParam } from "./schema.ts";
 
+type C = Context<App>;
+
 // `/wait` and `/join`: the body is newlines while the run is open, then the JSON of its result.
 
 /** Newlines keep proxies from closing an idle connection; JSON parsers skip them. */
-const KEEP_ALIVE_MS = 5_000;
+const NEWLINE = new TextEncoder().encode("\n");
 
 /**
  * The result of a run: its final values, with `__interrupt__` where it paused, or `{__error__: {error, message}}`. Always
  * 200. If the result cannot be read to its end, the connection fails: the client must not read a part as the whole
  * result.
  */
-export function waitResponse(thread: ThreadRpc, runId: string, cancelOnDisconnect: boolean, path: string): Response {
-  const encoder = new TextEncoder();
-  let timer: ReturnType<typeof setInterval> | undefined;
+export function waitResponse(thread: ThreadRpc, runId: string, path: string, client?: WatchedClient): Response {
+  const result = thread.join(runId);
+  result.catch(() => undefined);
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   let begun = false;
-  const result = thread.join(runId);
-  const body = new ReadableStream<Uint8Array>({
-    start(controller) {
-      timer = setInterval(() => controller.enqueue(encoder.encode("\n")), KEEP_ALIVE_MS);
-    },
-    async pull(controller) {
-      try {
-        reader ??= (await result).getReader();
-        const { done, value } = await reader.read();
-        // Within a text of JSON a newline would be a fault.
-        clearInterval(timer);
-        begun = true;
-        if (!done) return controller.enqueue(value);
-      } catch (error) {
-        clearInterval(timer);
-        if (begun) throw error;
-        const message = toProblem(error).detail;
-        controller.enqueue(encoder.encode(JSON.stringify({ __error__: { error: "Error", message } })));
-      }
-      controller.close();
-    },
-    async cancel() {
-      clearInterval(timer);
-      if (cancelOnDisconnect) await thread.cancelMany({ runIds: [runId] }, "interrupt");
-    },
-  });
-  return new Response(body, {
+  const next = async () => {
+    if (begun && !reader) return undefined;
+    try {
+      reader ??= (await result).getReader();
+      const { value } = await reader.read();
+      begun = true;
+      return value;
+    } catch (error) {
+      if (begun) throw error;
+      begun = true;
+      reader = undefined;
+      const message = toProblem(error).detail;
+      return new TextEncoder().encode(JSON.stringify({ __error__: { error: "Error", message } }));
+    }
+  };
+  const leave = async () => reader?.cancel();
+  return new Response(guardStream({ next, leave }, NEWLINE, { client }), {
     headers: {
       "content-type": "application/json",
       "content-location": path,
@@ -70,9 +63,16 @@ export function waitResponse(thread: ThreadRpc, runId: string, cancelOnDisconnec
   });
 }
 
+/** A client whose run is cancelled when it disconnects. `made` is the call that makes the run: it ends also without the client. */
+export function cancellingClient(c: C, thread: ThreadRpc, runId: string, made?: Promise<unknown>): WatchedClient {
+  const waitUntil = (work: Promise<unknown>) => c.executionCtx.waitUntil(work.catch(() => undefined));
+  if (made) waitUntil(made);
+  const onLeave = async () => thread.cancelMany({ runIds: [runId] }, "interrupt");
+  return { signal: c.req.raw.signal, onLeave, waitUntil };
+}
+
 const doc = createDoc("Runs");
-const runBody = body(schema.RunCreate, { members: schema.RUN_MEMBERS });
-type C = Context<App>;
+const runBody = body(schema.RunCreate, { members: schema.RUN_MEMBERS, exact: true });
 
 /** Of a cancellation that stopped nothing: the status with which the run had ended before. */
 const ENDED_HEADER = "x-weir-run-ended";
@@ -108,15 +108,22 @@ function answerCreated(c: C, run: Run, base: string): Response {
   return c.json(showAccepted(run), 200, { "content-location": `${base}/runs/${run.run_id}` });
 }
 
-/** Waits for the result of a run that is there. */
-function waitForResult(c: C, threadId: string, runId: string, cancelOnDisconnect: boolean): Response {
-  return waitResponse(openThread(c, threadId), runId, cancelOnDisconnect, `/threads/${threadId}/runs/${runId}`);
+/** Starts a run and waits for its result. */
+async function startedResult(c: C, threadId: string, request: RunRequest): Promise<Response> {
+  const thread = openThread(c, threadId);
+  const { run_id, on_disconnect } = request;
+  const started = thread.startRun(request);
+  const client = on_disconnect === "cancel" ? cancellingClient(c, thread, run_id, started) : undefined;
+  await started;
+  return waitResponse(thread, run_id, `/threads/${threadId}/runs/${run_id}`, client);
 }
 
-/** The same for a run that a client names; 404 when there is none. */
-async function joinedResult(c: C, threadId: string, runId: string, cancelOnDisconnect: boolean): Promise<Response> {
-  requireFound(await openThread(c, threadId).getRun(runId), "Run");
-  return waitForResult(c, threadId, runId, cancelOnDisconnect);
+/** The result of a run that a client names; 404 when there is none. */
+async function joinedResult(c: C, threadId: string, runId: string, cancels: boolean): Promise<Response> {
+  const thread = openThread(c, threadId);
+  requireFound(await thread.getRun(runId), "Run");
+  const client = cancels ? cancellingClient(c, thread, runId) : undefined;
+  return waitResponse(thread, runId, `/threads/${threadId}/runs/${runId}`, client);
 }
 
 /** Starts a run and streams it. `base` is the path of its thread, empty for a stateless run. */
@@ -127,10 +134,12 @@ async function startedStream(
   namespaces: string[] | undefined,
   base: string,
 ): Promise<Response> {
-  const cancelOnDisconnect = request.on_disconnect === "cancel";
-  const frames = await openThread(c, threadId).startAndStream(request, { namespaces, cancelOnDisconnect });
-  const path = `${base}/runs/${request.run_id}`;
-  return sseBytes(frames, { "content-location": path, location: `${path}/stream` });
+  const thread = openThread(c, threadId);
+  const { run_id, on_disconnect } = request;
+  const started = thread.startAndStream(request, { namespaces });
+  const client = on_disconnect === "cancel" ? cancellingClient(c, thread, run_id, started) : undefined;
+  const path = `${base}/runs/${run_id}`;
+  return sseBytes(await started, { "content-location": path, location: `${path}/stream` }, client);
 }
 
 /** Streams a run that was started before: from after Last-Event-ID, or from its beginning (`-1`, or none). */
@@ -140,15 +149,15 @@ async function joinedStream(
   runId: string,
   options: v.InferOutput<typeof schema.JoinQuery>,
 ): Promise<Response> {
-  const frames = await openThread(c, threadId).streamRun(runId, {
+  const thread = openThread(c, threadId);
+  const frames = await thread.streamRun(runId, {
     modes: options.stream_mode,
     namespaces: options.namespace,
     seen: Number(c.req.header("last-event-id") ?? -1) || 0,
     // What the caller shows already. A real Last-Event-ID takes precedence.
     checkpointId: options.checkpoint_id,
-    cancelOnDisconnect: options.cancel_on_disconnect,
   });
-  return sseBytes(frames);
+  return sseBytes(frames, undefined, options.cancel_on_disconnect ? cancellingClient(c, thread, runId) : undefined);
 }
 
 export const threadRuns = new Hono<App>()
@@ -177,9 +186,7 @@ export const threadRuns = new Hono<App>()
     runBody,
     async (c) => {
       const { thread_id } = c.req.valid("param");
-      const given = c.req.valid("json");
-      const { run_id } = await openThread(c, thread_id).startRun(await readRunRequest(c, thread_id, given));
-      return waitForResult(c, thread_id, run_id, given.on_disconnect === "cancel");
+      return startedResult(c, thread_id, await readRunRequest(c, thread_id, c.req.valid("json")));
     },
   )
   .get(
@@ -261,14 +268,12 @@ export const statelessRuns = new Hono<App>()
   )
   .post("/wait", doc("Start a stateless run and wait for its final state", RunResult), runBody, async (c) => {
     const request = await statelessRequest(c, c.req.valid("json"));
-    const { run_id, on_disconnect } = request;
-    await openThread(c, run_id).startRun(request);
-    return waitForResult(c, run_id, run_id, on_disconnect === "cancel");
+    return startedResult(c, request.run_id, request);
   })
   .post(
     "/batch",
     doc("Start several stateless runs in the background", v.array(Run)),
-    body(schema.RunBatch, { members: schema.RUN_MEMBERS }),
+    body(schema.RunBatch, { members: schema.RUN_MEMBERS, exact: true }),
     async (c) => {
       const requests = await forEach([...c.req.valid("json").entries()], ([n, one]) =>
         statelessRequest(c, one, idempotentId(c, String(n))),

@@ -4,7 +4,7 @@
  */
 import * as v from "valibot";
 import { choosing, Flag, optional, paging, Uuid, whole, pagingQuery } from "../../http/shapes.ts";
-import { JsonFilter, JsonMembers, jsonList, JsonObject } from "../../lib/json.ts";
+import { JsonFilter, JsonMembers, jsonList, JsonObject, toNumbers } from "../../lib/json.ts";
 import { pathsFrom } from "./search.ts";
 import { CLASSIC_MODES } from "../log/classic.ts";
 
@@ -29,11 +29,14 @@ export const Checkpoint = v.object({
   checkpoint_map: v.nullish(JsonObject),
 });
 
-const Send = v.object({ node: v.string(), input: v.optional(v.unknown()) });
+/** A value that a graph reads or its state has: it has JavaScript's numbers. */
+const GraphValue = v.optional(v.pipe(v.unknown(), v.transform(toNumbers)));
+
+const Send = v.object({ node: v.string(), input: GraphValue });
 /** Fields that resume a paused graph, or change its next node. */
 export const Command = v.object({
-  update: v.optional(v.unknown()),
-  resume: v.optional(v.unknown()),
+  update: GraphValue,
+  resume: GraphValue,
   goto: v.nullish(v.union([v.string(), Send, v.array(v.union([v.string(), Send]))])),
 });
 
@@ -54,7 +57,7 @@ const Ttl = v.pipe(
 );
 
 const Update = v.object({
-  values: v.optional(v.unknown()),
+  values: GraphValue,
   command: optional(Command),
   as_node: optional(v.string()),
 });
@@ -72,7 +75,7 @@ export const ThreadPatch = v.object({ metadata: optional(JsonMembers), ttl: opti
 const filter = {
   ids: optional(v.pipe(v.array(Uuid), v.maxLength(1_000))),
   metadata: optional(JsonFilter),
-  values: optional(JsonFilter),
+  values: optional(v.pipe(JsonFilter, v.transform(toNumbers))),
   status: optional(v.picklist(["idle", "busy", "interrupted", "error"])),
   query: optional(
     v.pipe(
@@ -177,6 +180,9 @@ const Tags = v.pipe(v.array(v.string()), v.maxLength(1_000, "at most 1,000 tags"
 const Config = v.object({
   tags: v.nullish(Tags),
   recursion_limit: v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(10_000))),
+  max_concurrency: v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1))),
+  run_name: v.nullish(v.pipe(v.string(), v.maxLength(1_000))),
+  metadata: v.nullish(JsonMembers),
   configurable: v.nullish(JsonMembers),
 });
 
@@ -184,7 +190,7 @@ const FeedbackKey = v.pipe(v.string(), v.minLength(1), v.maxLength(180));
 
 export const RunCreate = v.object({
   assistant_id: v.pipe(v.string(), v.minLength(1), v.maxLength(200)),
-  input: v.optional(v.unknown()),
+  input: GraphValue,
   command: v.nullish(Command),
   metadata: v.nullish(JsonMembers),
   config: v.nullish(Config),

@@ -18,6 +18,8 @@ export interface LogEvent {
 
 /** An event as the texts that the log keeps: framings are made from these, so that a state of megabytes is not parsed. */
 export interface EventText extends Omit<LogEvent, "meta" | "data"> {
+  /** Of an event that is not in the log: its id. Its number is between those of two events. */
+  id?: string;
   /** JSON. */
   meta?: string;
   /** JSON, serialized on the first read. */
@@ -79,8 +81,6 @@ export interface TailQuery {
   methods?: EventMethod[];
   /** End when everything visible now has been read, instead of following. */
   replayOnly?: boolean;
-  /** Cancel the run when this reader leaves (`on_disconnect: "cancel"`). */
-  cancelOnDisconnect?: boolean;
 }
 
 /**

@@ -30,19 +30,15 @@ const REST_MS = 1_000;
 /** Rows of the log that are searched before others get their turn. */
 const ROWS_AT_ONCE = 64;
 
-interface TailOptions {
-  /** Runs when the reader disconnects before the end. */
-  onLeave: () => void;
-  /** The reader is in the object itself: it gets no pings, and does not keep the object from hibernating. */
-  inside?: boolean;
-}
-
-/** The log as bytes in a framing. */
+/**
+ * The log as bytes in a framing. A reader that leaves changes nothing: its Worker may only be restarting. `inside`: it is in the object
+ * itself, gets no pings, and does not keep the object from hibernating.
+ */
 export function tail(
   source: TailSource,
   query: TailQuery,
   framing: Framing,
-  { onLeave, inside = false }: TailOptions,
+  inside = false,
 ): ReadableStream<Uint8Array> {
   const { eventLog } = source;
   const encoder = new TextEncoder();
@@ -79,7 +75,7 @@ export function tail(
           continue;
         }
         if (over) return leave(controller);
-        const rests = !query.cancelOnDisconnect && source.resting();
+        const rests = source.resting();
         const ms = inside ? Infinity : rests ? REST_MS : PING_MS;
         if (await waitForWake(ms, (resolve) => (wake = resolve))) continue;
         if (!rests) return controller.enqueue(Uint8Array.of(PING));
@@ -91,7 +87,6 @@ export function tail(
       left = true;
       unfollow();
       wake?.();
-      onLeave();
     },
   });
 }

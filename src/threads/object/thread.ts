@@ -25,7 +25,7 @@ import { armAlarm, onAlarm, restoreAlarm } from "./alarm.ts";
 import type { Json } from "../../lib/json.ts";
 import { copyInto, copyPage } from "../state/copy.ts";
 import type { CopyCursor } from "../store/copy.ts";
-import { asLine, type Framing, restMark, type TailQuery } from "../log/events.ts";
+import { asLine, type EventText, type Framing, restMark, type TailQuery } from "../log/events.ts";
 import { lineStream, threadStub } from "../remote.ts";
 import type { OnTask, Outbox } from "../runs/outbox.ts";
 import type { ThreadContext } from "../context.ts";
@@ -44,6 +44,7 @@ import { deleteRun, type Runner } from "../runs/runner.ts";
 import type { SentReaders } from "../runs/sent.ts";
 import { chooseOpen, listOpen, listRuns, readResult } from "../runs/lists.ts";
 import { runStream, threadStream } from "../runs/stream.ts";
+import { findOpening, type Opening, stateEvent } from "../runs/opening.ts";
 import { toWireRun, type RunRecord } from "../run.ts";
 import { keepLatestOnce } from "../state/prune.ts";
 import { applyUpdates, findUpdate, streamHistory, readShownState } from "../state/state.ts";
@@ -65,8 +66,8 @@ export interface ThreadProtocol {
   onMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void>;
   onClose(socket: WebSocket, code: number): Promise<void>;
   onError(socket: WebSocket): Promise<void>;
-  /** The events that a filter of the protocol selects, after a sequence number. */
-  stream(filter: object, after: number, dialect: string, read: ReadLog): ReadableStream<Uint8Array>;
+  /** The events that a filter of the protocol selects, after a sequence number or from an opening. */
+  stream(filter: object, start: number | Opening, dialect: string, read: ReadLog): ReadableStream<Uint8Array>;
 }
 
 /** What a thread's object hands upward. A hibernating object needs it before its first message, so it is given at construction. */
@@ -75,8 +76,14 @@ export interface ThreadHooks {
   onTask: OnTask;
   /** What protocols make of their clients' requests when a run begins. */
   readers: SentReaders;
-  /** `read` gives the log to sockets of the object itself. */
-  openProtocol(ctx: DurableObjectState, env: Env, thread: rpc.ThreadRpc, read: ReadLog): ThreadProtocol;
+  /** `read` gives the log to sockets of the object itself, `state` the thread's state as an event. */
+  openProtocol(
+    ctx: DurableObjectState,
+    env: Env,
+    thread: rpc.ThreadRpc & { opening(): Promise<Opening> },
+    read: ReadLog,
+    state: (at: number) => EventText | undefined,
+  ): ThreadProtocol;
 }
 
 /** The answer to a repeated request whose thread is gone. */
@@ -104,7 +111,8 @@ export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, Link
   ) {
     super(ctx, env, parseObjectName(ctx.id).workspaceId);
     this.begin(new Tables(ctx.storage).heldTexts(), () => this.#start());
-    this.protocol = hooks.openProtocol(ctx, env, this, (query, framing) => this.#read(query, framing, true));
+    const read: ReadLog = (query, framing) => this.#read(query, framing, true);
+    this.protocol = hooks.openProtocol(ctx, env, this, read, (at) => stateEvent(this.#context, at));
   }
 
   #start(before?: Outbox): void {
@@ -367,8 +375,14 @@ export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, Link
     return this.#read(runId === undefined ? query : { ...query, runId: this.#context.existingRun(runId).id });
   }
 
-  async streamEvents(filter: object, after: number, dialect: string): Promise<ReadableStream<Uint8Array>> {
-    return this.protocol.stream(filter, after, dialect, (query, framing) => this.#read(query, framing));
+  async streamEvents(filter: object, after: number | undefined, dialect: string): Promise<ReadableStream<Uint8Array>> {
+    return this.protocol.stream(filter, after ?? findOpening(this.#context), dialect, (query, framing) =>
+      this.#read(query, framing),
+    );
+  }
+
+  async opening(): Promise<Opening> {
+    return findOpening(this.#context);
   }
 
   async lastSeq(runId?: string): Promise<number> {
@@ -479,14 +493,8 @@ export class ThreadObject extends EncryptedObject implements rpc.ThreadRpc, Link
     const { context, runner } = this.#opened();
     const { tables, eventLog, values } = context;
     const about = { settled: (id: string) => runner.settled(id), resting: () => runner.resting };
-    const onLeave = () => {
-      if (query.cancelOnDisconnect && query.runId) runner.stop(query.runId, "interrupt");
-    };
     const isOfDeleted: TailSource["isOfDeletedRun"] = (event) => isOfDeletedRun(context.record?.removals, event);
-    return tail({ tables, eventLog, values, isOfDeletedRun: isOfDeleted, ...about }, query, framing, {
-      onLeave,
-      inside,
-    });
+    return tail({ tables, eventLog, values, isOfDeletedRun: isOfDeleted, ...about }, query, framing, inside);
   }
 
   /** Readers that wait while no run is in progress. */

@@ -1,6 +1,7 @@
 /** One run of a graph, from its request to its outcome. */
 import type { BaseStore } from "@langchain/langgraph-checkpoint";
 import { callAs, principalOfRun, toCaller } from "../../http/loopback.ts";
+import { toNumbers } from "../../lib/json.ts";
 import { command, drive } from "../../runtime/drive.ts";
 import { ModelGuard } from "../../runtime/model-guard.ts";
 import { Saver } from "../../runtime/saver.ts";
@@ -14,7 +15,15 @@ import type { RunError, RunStatus } from "../types.ts";
 import { budgetResponses, graphInterrupts } from "../interrupts/budget-resume.ts";
 import { isFork, interruptsAt } from "./insert.ts";
 import type { RunSpending } from "./spending.ts";
-import { buildConfig, loadGraph, runIds, mergeMetadata, inheritedMetadata, type RunOfThread } from "../state/graph.ts";
+import {
+  boundContext,
+  buildConfig,
+  inheritedMetadata,
+  loadGraph,
+  mergeMetadata,
+  runIds,
+  type RunOfThread,
+} from "../state/graph.ts";
 import { describeWriter, isContinuing, isMigrated, migrateOnce, describeMissing } from "../state/migrate.ts";
 import { responseAfterMigration } from "../interrupts/resume.ts";
 import { responsesById } from "../interrupts/waiting.ts";
@@ -30,8 +39,6 @@ export interface RunExecution extends RunOfThread {
   signal: AbortSignal;
 }
 
-const RECURSION_LIMIT = 25;
-
 /** Runs the graph to its end, its pause, its error or its stop; never throws. */
 export async function execute(
   execution: RunExecution,
@@ -45,7 +52,7 @@ export function createTracer(
   execution: Pick<RunExecution, "env" | "run" | "thread"> & { signal?: AbortSignal },
 ): Tracer | undefined {
   const project = ownProject(execution.env, execution.run.request.langsmith_tracer?.project_name);
-  return project === undefined ? undefined : new Tracer(mergeMetadata(execution), execution.signal);
+  return project === undefined ? undefined : new Tracer(toNumbers(mergeMetadata(execution)), execution.signal);
 }
 
 async function endExecution(
@@ -72,7 +79,6 @@ async function start(execution: RunExecution, tracer: Tracer | undefined): Promi
   const spending = await execution.spending();
   const guard = spending && new ModelGuard(spending, (callId) => tracer?.drop(callId));
   const config = buildConfig(execution);
-  const { context, metadata } = config;
   // After a crash, a run with a checkpoint continues from it. A run without one starts again.
   const begun = checkpoints.get("")?.metadata.run_id === run.id;
   // LangGraph executes the finished tasks of a step again where a checkpoint is named.
@@ -86,7 +92,7 @@ async function start(execution: RunExecution, tracer: Tracer | undefined): Promi
   const modes = request.stream_mode ?? [];
   const ids = { ...runIds(execution), ...(await describeWriter(graph, request.graph_id)) };
   const { durability } = request;
-  const inherited = inheritedMetadata(execution);
+  const inherited = toNumbers(inheritedMetadata(execution));
   const saver = new Saver(checkpoints, thread.thread_id, ids, { inherited, stop: signal, durability });
   const driving = drive(
     graph,
@@ -95,10 +101,12 @@ async function start(execution: RunExecution, tracer: Tracer | undefined): Promi
       runId: run.id,
       configurable: { checkpoint_ns: "", ...configurable },
       origin: (checkpointId) => findOrigin(execution, checkpointId),
-      context,
-      metadata,
+      context: boundContext(graph, config.context),
+      metadata: config.metadata,
       tags: config.tags,
-      recursionLimit: config.recursion_limit ?? RECURSION_LIMIT,
+      runName: config.run_name,
+      maxConcurrency: config.max_concurrency,
+      recursionLimit: config.recursion_limit,
       interruptBefore: request.interrupt_before,
       interruptAfter: request.interrupt_after,
       durability,

@@ -88,7 +88,7 @@ export function runStream(
   const start = first_seq === undefined ? visible : first_seq - 1;
   const shown = checkpointId && seen <= start ? seqOfCheckpoint(tables, start + 1, checkpointId) : undefined;
   const after = Math.max(seen, start, shown ?? 0);
-  const { namespaces, cancelOnDisconnect } = options;
+  const { namespaces } = options;
   const subgraphs = run.request.stream_subgraphs ?? false;
   return {
     // The `messages` mode shows messages so far, so it is framed from the run's first event on.
@@ -97,7 +97,6 @@ export function runStream(
       seen: after,
       runId: run.id,
       methods: toEventMethods(modes),
-      cancelOnDisconnect,
     },
     framing: classicFraming({ modes, subgraphs, after, namespaces }),
   };

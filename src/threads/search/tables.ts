@@ -2,7 +2,7 @@
 import { and, eq, getTableColumns, gt, or, type SQL, sql } from "drizzle-orm";
 import { type DrizzleSqliteDODatabase, drizzle } from "drizzle-orm/durable-sqlite";
 import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
-import { inList, contains } from "../../db/conditions.ts";
+import { inList, contains, exactJson } from "../../db/conditions.ts";
 import type { Json } from "../../lib/json.ts";
 import type { IndexRow, RowVersion, SortBy, ThreadFilter, ThreadPage } from "./rpc.ts";
 import { ObjectTables, readMeta, type TableSchema, writeMeta } from "../../lib/object-tables.ts";
@@ -15,8 +15,8 @@ type Database = DrizzleSqliteDODatabase<Record<string, unknown>>;
 const threads = sqliteTable("threads", {
   id: text("id").primaryKey(),
   status: text("status").notNull(),
-  metadata: text("metadata", { mode: "json" }).$type<Json>().notNull(),
-  config: text("config", { mode: "json" }).$type<Json>().notNull(),
+  metadata: exactJson("metadata").notNull(),
+  config: exactJson("config").notNull(),
   values: text("values", { mode: "json" }).$type<Json>(),
   hasValues: integer("has_values", { mode: "boolean" }).notNull(),
   /** A run has not ended, also one that is not due yet. */

@@ -1,7 +1,8 @@
 /** The graph of a run and of a checkpoint, and the config that it is made and called with. */
 import type { AuthAccess } from "../../deployment.ts";
+import { mirrorContext } from "../../agents/assistants/context.ts";
 import { isFactory, makeGraph } from "../../agents/graphs/graph.ts";
-import type { Json } from "../../lib/json.ts";
+import { type Json, toNumbers } from "../../lib/json.ts";
 import { remoteProblem } from "../../lib/problem.ts";
 import type { AnyGraph as Graph } from "../../runtime/introspect.ts";
 import { type SavedCheckpoint, Saver } from "../../runtime/saver.ts";
@@ -23,11 +24,11 @@ export async function loadGraph(graphId: string, config: Json, env: Env, access:
   return graph;
 }
 
-/** What the factory of the run's graph is called with. */
+/** What the factory of the run's graph is called with. A graph has JavaScript's numbers. */
 export function buildConfig({ run, thread }: RunOfThread) {
   const { config, context } = mergeConfig(run.request, thread);
   const configurable = { ...config.configurable, ...run.request.configurable, ...runIds({ run, thread }) };
-  return { ...config, configurable, context, metadata: mergeMetadata({ run, thread }) };
+  return toNumbers({ ...config, configurable, context, metadata: mergeMetadata({ run, thread }) });
 }
 
 /** The ids that name a run to its graph. */
@@ -38,10 +39,13 @@ export const runIds = ({ thread, run: { id, request } }: RunOfThread) => ({
   assistant_id: request.assistant_id,
 });
 
-/** The assistant's metadata, under the thread's, under the run's own. */
+/** The assistant's metadata, under the thread's, under the run's own; in each, `config.metadata` is under `metadata`. */
 export const inheritedMetadata = ({ run: { request }, thread }: RunOfThread): Json => ({
+  ...metadataOf(request.assistant.config),
   ...request.assistant.metadata,
+  ...metadataOf(thread.config),
   ...thread.metadata,
+  ...metadataOf(request.config),
   ...request.metadata,
 });
 
@@ -52,23 +56,36 @@ export const mergeMetadata = ({ run, thread }: RunOfThread): Json => ({
   run_attempt: run.outcome.attempt,
 });
 
+const metadataOf = (config: Json | undefined) => config?.metadata as Json | undefined;
+
+/** The members of a config that LangGraph reads, as clients name them. An absent one is the graph's own, or LangGraph's default. */
 interface MergedConfig {
   tags?: string[];
   recursion_limit?: number;
+  max_concurrency?: number;
+  run_name?: string;
   configurable: Json;
 }
 
 /** The assistant's config, under the thread's, under the run's own; the same for `context`. */
 function mergeConfig(request: RunRequest, thread: ThreadRecord): { config: MergedConfig; context: Json } {
-  const layers = [request.assistant.config, thread.config, request.config ?? {}] as Partial<MergedConfig>[];
+  const own = mirrorContext(request.config ?? {}, request.context);
+  const layers = [request.assistant.config, thread.config, own.config] as Partial<MergedConfig>[];
+  const last = <K extends keyof MergedConfig>(key: K) => layers.findLast((layer) => layer[key] != null)?.[key];
   const config: MergedConfig = {
     tags: layers.flatMap((layer) => layer.tags ?? []),
-    recursion_limit: layers.findLast((layer) => layer.recursion_limit !== undefined)?.recursion_limit,
+    recursion_limit: last("recursion_limit"),
+    max_concurrency: last("max_concurrency"),
+    run_name: last("run_name"),
     configurable: Object.assign({}, ...layers.map((layer) => layer.configurable)) as Json,
   };
-  const context = { ...request.assistant.context, ...request.context };
-  // Clients older than `context` send its values as configurable ones.
-  return { config, context: Object.keys(context).length > 0 ? context : config.configurable };
+  return { config, context: { ...request.assistant.context, ...own.context } };
+}
+
+/** The context of a run, over the one that its graph is bound to. LangGraph gives nodes none where neither has one. */
+export function boundContext(graph: Graph, context: Json): unknown {
+  const { context: bound } = (graph.config ?? {}) as { context?: object };
+  return bound && Object.keys(context).length === 0 ? bound : { ...bound, ...context };
 }
 
 // The graph that wrote a checkpoint: several graphs may run on one thread, one after the other.

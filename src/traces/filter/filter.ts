@@ -17,7 +17,7 @@ import {
   SEARCH_FIELDS,
   type SearchField,
 } from "../fields.ts";
-import { type ExactNumber, hasMembers, tryParseExact } from "../../lib/json.ts";
+import { type ExactNumber, isObject, tryParseExact } from "../../lib/json.ts";
 import { type FilterCall, type FilterLiteral, type FilterNode, readSyntax, FilterProblem } from "./syntax.ts";
 import { checkPattern, toLiteral } from "./values.ts";
 
@@ -30,7 +30,7 @@ export interface PairTest {
 
 export type Json = FilterLiteral | ExactNumber | Json[] | { [key: string]: Json };
 
-export const isJsonObject = (value: Json): value is { [key: string]: Json } => hasMembers(value);
+export const isJsonObject = (value: Json): value is { [key: string]: Json } => isObject(value);
 
 export type TraceFilter =
   | { op: "and" | "or"; args: TraceFilter[] }
@@ -161,7 +161,7 @@ function readHas(call: FilterCall): TraceFilter {
 
 function readObject(text: string, at: number): { [key: string]: Json } {
   const value = tryParseExact(text);
-  if (!hasMembers(value)) throw new FilterProblem("has(metadata, …) takes a JSON object in a string", at);
+  if (!isObject(value)) throw new FilterProblem("has(metadata, …) takes a JSON object in a string", at);
   const leaves = JSON.stringify(value).split(",").length;
   if (leaves > 20) throw new FilterProblem("has(metadata, …) takes at most 20 entries", at);
   return value as { [key: string]: Json };

@@ -240,7 +240,7 @@ describe("a stream", () => {
       runs.push((await command(caller, thread, "run.start", start(content))).result.run_id);
       await read(caller, thread, undefined, { times: runs.length });
     }
-    const all = await read(caller, thread, undefined, { times: 2 });
+    const all = await read(caller, thread, { channels: ALL, since: 0 }, { times: 2 });
     const second = all.slice(all.findIndex(isEnd) + 1);
     expect(ofRoot(second)).toEqual(["running", "completed"]);
     expect(await read(caller, thread, { channels: ALL, since_run: runs[1] })).toEqual(second);

@@ -160,7 +160,7 @@ describe("a WebSocket", () => {
       const { THREAD } = env;
       await evictDurableObject(THREAD.get(THREAD.idFromName(`${caller.workspaceId}:${thread}`)));
     }
-    expect(socket.events).toEqual(await read(caller, thread, undefined, { times: 3 }));
+    expect(socket.events).toEqual(await read(caller, thread, { channels: ALL, since: 0 }, { times: 3 }));
   });
 
   it("sees a thread of the same id begin again after it was deleted", async () => {

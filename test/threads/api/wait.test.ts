@@ -11,7 +11,7 @@ it("newlines keep the connection until the result begins, and none falls into it
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
   const ended = Promise.withResolvers<typeof readable>();
-  const response = waitResponse({ join: () => ended.promise } as unknown as ThreadRpc, "run", false, "/path");
+  const response = waitResponse({ join: () => ended.promise } as unknown as ThreadRpc, "run", "/path");
   const body = response.text();
   await vi.advanceTimersByTimeAsync(11_000);
   ended.resolve(readable);
@@ -29,8 +29,7 @@ it("a result that breaks off fails the connection, and one that never begins is 
     start: (controller) => controller.enqueue(new TextEncoder().encode('{"text":"one half')),
     pull: (controller) => controller.error(new Error("gone")),
   });
-  const wait = (join: () => Promise<unknown>) =>
-    waitResponse({ join } as unknown as ThreadRpc, "run", false, "/path").text();
+  const wait = (join: () => Promise<unknown>) => waitResponse({ join } as unknown as ThreadRpc, "run", "/path").text();
   await expect(wait(async () => broken)).rejects.toThrow("gone");
   const missing = await wait(async () => {
     throw remoteProblem(404, "Run not found.");

@@ -48,9 +48,7 @@ const ofProtocol = (shown: Shown[]) =>
 function createReaders(tables: Tables, eventLog: EventLog, values: ValueStore): Reader[] {
   const source = { tables, eventLog, values, settled: () => true, resting: () => false, isOfDeletedRun: () => false };
   const text = async (query: TailQuery, framing: Framing) =>
-    new Response(
-      tail(source, { ...query, replayOnly: true }, framing, { onLeave: () => undefined, inside: true }),
-    ).text();
+    new Response(tail(source, { ...query, replayOnly: true }, framing, true)).text();
   const readFramed = async (query: TailQuery, framing: Framing) =>
     parseFrames(await text(query, framing)).map(({ id, event, data }) => ({
       seq: Number(id.split("|").at(-1)),

@@ -32,7 +32,7 @@ function openLog(storage: DurableObjectStorage) {
       resting: () => false,
       isOfDeletedRun: () => false,
     };
-    const bytes = tail(source, { after, replayOnly: true }, asLine, { onLeave: () => undefined, inside: true });
+    const bytes = tail(source, { after, replayOnly: true }, asLine, true);
     const lines = (await new Response(bytes).text()).split("\n").filter((line) => line !== "");
     return lines.map((line) => (JSON.parse(line) as { seq: number }).seq);
   };
