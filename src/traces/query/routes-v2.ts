@@ -67,9 +67,9 @@ export const runQueriesV2 = new Hono<App>()
   .get("/runs/:run_id", doc("Read a run", SelectedRun), param(RunId), query(ReadV2), async (c) => {
     const { workspaceId } = c.get("principal");
     const { run_id: id } = c.req.valid("param");
-    const { project_id: projectId, start_time: start, ...given } = c.req.valid("query");
+    const { project_id: projectId, start_time: _, ...given } = c.req.valid("query");
     const selects = parseSelects(given.selects ?? given["selects[]"]);
-    const location = (await locateRuns(c.env, database(c.env.DB), workspaceId, [id], { projectId, start })).get(id);
+    const location = (await locateRuns(c.env, database(c.env.DB), workspaceId, [id], projectId)).get(id);
     const selection = { ids: [id] };
     const found = location
       ? await find(c.env, workspaceId, [location.projectId], selection, selects, { limit: 1 })

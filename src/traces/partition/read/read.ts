@@ -82,6 +82,32 @@ export function storedIds(sql: SqlStorage, ids: string[]): string[] {
   return rows.toArray().map(({ id }) => id);
 }
 
+/** The ids whose traces have a run in this partition. */
+export function storedTraces(sql: SqlStorage, ids: string[]): string[] {
+  const rows = sql.exec<{ id: string }>(
+    `SELECT j.value AS id FROM json_each(?) j WHERE EXISTS ${numbersOfTraces("SELECT j.value AS id")}`,
+    JSON.stringify(ids),
+  );
+  return rows.toArray().map(({ id }) => id);
+}
+
+/** The ids of runs, their traces and their parents, each once, in the order of the table. */
+export function listIds(sql: SqlStorage, after: number, limit: number): { ids: string[]; next: number | null } {
+  const rows = sql
+    .exec<{ n: number; id: string; trace_id: string; parent_run_id: string | null }>(
+      "SELECT n, id, trace_id, parent_run_id FROM runs WHERE n > ? ORDER BY n LIMIT ?",
+      after,
+      limit,
+    )
+    .toArray();
+  const ids = rows.flatMap(({ id, trace_id, parent_run_id }) => [
+    id,
+    trace_id,
+    ...(parent_run_id ? [parent_run_id] : []),
+  ]);
+  return { ids: [...new Set(ids)], next: rows.length < limit ? null : (rows.at(-1)?.n ?? null) };
+}
+
 interface Rows {
   rows: QueriedRow[];
   bytes: number;
