@@ -19,6 +19,8 @@ export interface GroupKey {
   run_type: string;
   status: string;
   is_root: number;
+  /** Whether the totals are the run's own usage (tables.ts). */
+  spends: number;
   model: string | null;
 }
 
@@ -35,6 +37,7 @@ export const GROUPED_COLUMNS = [
   "r.run_type",
   "r.status",
   "r.is_root",
+  "r.spends",
   "r.metadata ->> '$.ls_model_name'",
   "r.end_time",
   "r.first_token_time",
@@ -60,13 +63,19 @@ export const NO_SUMS: RunSums = {
   last_run_start_time: null,
 };
 
-/** Adds one row of `GROUPED`. `formatKey` says which group it belongs to. */
-export function addRun(groups: Groups, row: SqlStorageValue[], formatKey: (key: GroupKey) => string): void {
-  const [start, name, run_type, status, is_root, model, end, first, ...counts] = row as [
+/** Adds one row of `GROUPED`. `formatKey` says which group it belongs to. `isCounted`: whether its tokens and costs count. */
+export function addRun(
+  groups: Groups,
+  row: SqlStorageValue[],
+  formatKey: (key: GroupKey) => string,
+  isCounted: (key: GroupKey) => boolean = () => true,
+): void {
+  const [start, name, run_type, status, is_root, spends, model, end, first, ...counts] = row as [
     number,
     string,
     string,
     string,
+    number,
     number,
     string | number | null,
     number | null,
@@ -79,18 +88,21 @@ export function addRun(groups: Groups, row: SqlStorageValue[], formatKey: (key: 
     run_type,
     status,
     is_root,
+    spends,
     model: model === null ? null : clip(String(model), MAX_KEY_LENGTH),
   };
   const group = findGroup(groups, formatKey(key), key);
   group.run_count++;
   if (status === "error") group.error_count++;
   if (first !== null) group.streaming_count++;
-  group.total_tokens += counts[0] ?? 0;
-  group.prompt_tokens += counts[1] ?? 0;
-  group.completion_tokens += counts[2] ?? 0;
-  group.total_cost += counts[3] ?? 0;
-  group.prompt_cost += counts[4] ?? 0;
-  group.completion_cost += counts[5] ?? 0;
+  if (isCounted(key)) {
+    group.total_tokens += counts[0] ?? 0;
+    group.prompt_tokens += counts[1] ?? 0;
+    group.completion_tokens += counts[2] ?? 0;
+    group.total_cost += counts[3] ?? 0;
+    group.prompt_cost += counts[4] ?? 0;
+    group.completion_cost += counts[5] ?? 0;
+  }
   group.last_run_start_time = Math.max(group.last_run_start_time ?? 0, start);
   // SDKs give beginnings by the microsecond and ends by the millisecond, so an end may seem to come first.
   if (end !== null) count(group.latencies, toStep(end - start), 1);
