@@ -63,17 +63,19 @@ export async function locateRuns(
   return (await lookUpRuns(env, db, workspaceId, ids, projectId)).held;
 }
 
-/** The partitions that can have runs of a trace, or children of a run. */
-export async function locateBelow(
+/** The partitions that can have these runs, runs of these traces or children of these runs. No project: all of the workspace. */
+export async function locateAny(
   env: Env,
   db: Database,
   workspaceId: string,
-  id: string,
+  ids: string[],
   projectIds: string[],
 ): Promise<PartitionLocation[]> {
-  const days = daysWith(await traceIndex(env, workspaceId).find(hashIds([id])), 0);
-  const isAsked = ({ projectId }: ProjectDay) => projectIds.length === 0 || projectIds.includes(projectId);
-  return listShardsOfDays(db, workspaceId, days.filter(isAsked));
+  const index = await traceIndex(env, workspaceId).find(hashIds(ids));
+  const asked = new Set(projectIds);
+  const days = new Map(ids.flatMap((_, at) => daysWith(index, at).map((day) => [dayKey(day), day])));
+  const isAsked = ({ projectId }: ProjectDay) => asked.size === 0 || asked.has(projectId);
+  return listShardsOfDays(db, workspaceId, [...days.values()].filter(isAsked));
 }
 
 /** The days that can have the id at a position: those of the index, and those that it has not read yet. */

@@ -2,7 +2,7 @@
 import type { Database } from "../../db/client.ts";
 import { requireReadable } from "../partition/read/condition.ts";
 import { toDay } from "../time.ts";
-import { locateBelow, locateRuns } from "../locate.ts";
+import { locateAny } from "../locate.ts";
 import type { RunSelection } from "../rpc.ts";
 import type { PartitionLocation } from "../types.ts";
 import { listDays } from "../projects/partitions.ts";
@@ -36,21 +36,9 @@ async function listLocations(
   { ids, traceId, parentRunId }: RunSelection,
   { first, last }: { first: string; last: string },
 ): Promise<PartitionLocation[]> {
-  if (ids) {
-    const found = dropDuplicates([...(await locateRuns(env, db, workspaceId, ids)).values()]);
-    return projectIds.length === 0 ? found : found.filter(({ projectId }) => projectIds.includes(projectId));
-  }
-  const anchor = traceId ?? parentRunId;
-  if (anchor !== undefined) return locateBelow(env, db, workspaceId, anchor, projectIds);
+  const anchors = ids ?? [traceId ?? parentRunId ?? []].flat();
+  if (ids || anchors.length > 0) return locateAny(env, db, workspaceId, anchors, projectIds);
   return listDays(db, workspaceId, projectIds, { first, last });
-}
-
-function dropDuplicates(locations: PartitionLocation[]): PartitionLocation[] {
-  return [
-    ...new Map(
-      locations.map((location) => [`${location.projectId}/${location.day}/${location.shard}`, location]),
-    ).values(),
-  ];
 }
 
 function windowDays({ startTime, endTime }: RunSelection): { first: string; last: string } {

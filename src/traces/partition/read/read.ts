@@ -205,9 +205,17 @@ function readRows(
   for (const row of found) {
     if (read.rows.length === limit || read.bytes >= maxBytes) return { ...read, done: false };
     read.rows.push(row);
-    read.bytes += row.bytes + (row.feedback_stats?.length ?? 0);
+    read.bytes += weighRow(row, payloads);
   }
   return read;
+}
+
+/** The approximate memory of what a query gives of a run. A payload in R2 that must be loaded counts, too. */
+function weighRow(row: QueriedRow, payloads: LargeField[]): number {
+  const large = row.large ? (JSON.parse(row.large) as Partial<Record<LargeField, LargePayload>>) : {};
+  const heavy = payloads.map((field) => (row[field]?.length ?? 0) + (large[field]?.bytes ?? 0));
+  const light = [row.dotted_order, row.metadata, row.tags, row.feedback_stats, row.attachments];
+  return light.reduce((sum, text) => sum + (text?.length ?? 0), 400) + heavy.reduce((a, b) => a + b, 0);
 }
 
 /** The window cut at the position: SQLite would otherwise read the index from the window's begin at every page. */
