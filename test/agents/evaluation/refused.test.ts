@@ -10,6 +10,7 @@ function serverWith(count: number, refuses: (example: number) => boolean) {
   const send: SendRequest = async (method, path, body) => {
     const route = `${method} ${path.split("?")[0]}`;
     sent.push(route);
+    if (route === "GET /api/v1/datasets/d/versions") return Response.json([{ as_of: "2026-01-01T00:00:00Z" }]);
     if (route === "GET /api/v1/examples")
       return Response.json(Array.from({ length: count }, (_, i) => ({ id: `e${i}`, inputs: { i }, outputs: null })));
     if (route === "POST /runs/wait") {

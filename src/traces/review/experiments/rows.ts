@@ -2,7 +2,7 @@
 import { isObject, parseJson } from "../../../lib/json.ts";
 import { Problem } from "../../../lib/problem.ts";
 import { eachRun, checkSelection } from "../../query/find.ts";
-import { compareRanked, type RankPosition } from "../../rpc.ts";
+import { compareFigures, type RankPosition } from "../../rpc.ts";
 import type { QueriedRun, LargeField } from "../../types.ts";
 import { type ComparedRun, meanScores } from "./compare.ts";
 import { type Database, database } from "../../../db/client.ts";
@@ -147,8 +147,10 @@ async function rankRows(
   const scoreOf = new Map(scores);
   // Examples without a score come last, in either order.
   const place = (id: string): RankPosition => ({ figure: scoreOf.get(id) ?? null, id });
-  const order = all.map(place).sort((a, b) => compareRanked(ascending ? "asc" : "desc", a, b));
-  const behind = after ? order.filter((one) => compareRanked(ascending ? "asc" : "desc", one, after) > 0) : order;
+  const compare = (a: RankPosition, b: RankPosition) =>
+    compareFigures(ascending ? "asc" : "desc", a.figure, b.figure) || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
+  const order = all.map(place).sort(compare);
+  const behind = after ? order.filter((one) => compare(one, after) > 0) : order;
   const ids = behind.slice(0, limit).map(({ id }) => id);
   const found = await findExamples(database(env.DB), dataset.workspaceId, ids);
   const byId = new Map(found.filter(({ datasetId }) => datasetId === dataset.id).map((row) => [row.id, row]));
