@@ -16,7 +16,10 @@ const CHUNK = 4_096;
 const CHUNKS = 65_536;
 
 export const SEGMENT_TABLES = `
-  CREATE TABLE recent (n INTEGER PRIMARY KEY, entries BLOB NOT NULL);
+  -- A deleted row is billed as a written one is, so rows of earlier rounds stay until they are written again.
+  CREATE TABLE recent (n INTEGER PRIMARY KEY, round INTEGER NOT NULL, entries BLOB NOT NULL);
+  CREATE TABLE rounds (round INTEGER NOT NULL);
+  INSERT INTO rounds VALUES (0);
   -- bits: how many first bits of a hash say the chunk. level: 0, or 1 after a merge.
   CREATE TABLE segments (n INTEGER PRIMARY KEY, level INTEGER NOT NULL, bits INTEGER NOT NULL);
   CREATE TABLE chunks (n INTEGER PRIMARY KEY, entries BLOB NOT NULL);`;
@@ -46,10 +49,15 @@ export class Segments {
   add(entries: Entries): void {
     if (entries.length === 0) return;
     const recent = this.#readRecent();
-    this.sql.exec("INSERT INTO recent (entries) VALUES (?)", toBlob(entries));
+    this.sql.exec(
+      `INSERT INTO recent (n, round, entries) SELECT ?, round, ? FROM rounds WHERE true
+       ON CONFLICT DO UPDATE SET round = excluded.round, entries = excluded.entries`,
+      recent.length,
+      toBlob(entries),
+    );
     recent.push(entries);
     if (recent.length < RECENT_ROWS && recent.reduce((sum, { length }) => sum + length, 0) < RECENT) return;
-    this.sql.exec("DELETE FROM recent");
+    this.sql.exec("UPDATE rounds SET round = round + 1");
     this.#recent = [];
     this.#write(0, recent);
     const small = this.#readSegments().filter(({ level }) => level === 0);
@@ -126,7 +134,7 @@ export class Segments {
 
   #readRecent(): Entries[] {
     return (this.#recent ??= this.sql
-      .exec<{ entries: ArrayBuffer }>("SELECT entries FROM recent")
+      .exec<{ entries: ArrayBuffer }>("SELECT entries FROM recent WHERE round = (SELECT round FROM rounds) ORDER BY n")
       .toArray()
       .map(({ entries }) => toEntries(entries)));
   }

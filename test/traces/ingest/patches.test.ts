@@ -1,10 +1,12 @@
 /** Patches that name no project, or one that does not exist: they belong to their runs, and make none elsewhere. */
 import { env, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { beforeEach, expect, it } from "vitest";
+import { hashIds } from "../../../src/traces/lookup/entries.ts";
+import { traceIndex } from "../../../src/traces/lookup/rpc.ts";
 import { type Caller, newCaller } from "../../support/caller.ts";
 import { makeKey } from "../../support/encryption.ts";
 import { ask } from "../../support/examples.ts";
-import { NOON, projectId, runParts, type Sent, sendMultipart, sentRun } from "../../support/traces.ts";
+import { DAY, NOON, projectId, runParts, type Sent, sendMultipart, sentRun } from "../../support/traces.ts";
 
 let caller: Caller;
 beforeEach(async () => {
@@ -141,4 +143,15 @@ it("a patch of a run that is known alone, by its id, is stored on the day of the
   });
   expect(response.status).toBe(202);
   expect(await ask(caller, `/runs/${run.id}`)).toMatchObject({ status: "success", outputs: { a: 1 } });
+});
+
+it("a patch waits also while its post is registered and not stored yet", async () => {
+  const run = sentRun(NOON);
+  await ask(caller, "/sessions", { body: { name: "tests" } });
+  const day = { projectId: await projectId(caller), day: DAY };
+  await traceIndex(env, caller.workspaceId).register([{ ...day, hashes: hashIds([run.id]) }]);
+  expect(await send(patchOf(run, { outputs: { a: 1 } }))).toMatchObject({ errors: [{ id: run.id }] });
+  await send(runParts("post", run));
+  expect(await ask(caller, `/runs/${run.id}`)).toMatchObject({ status: "success", outputs: { a: 1 } });
+  expect(await waitingKeys()).toEqual([]);
 });

@@ -3,7 +3,7 @@ import { env, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test"
 import { beforeAll, expect, it } from "vitest";
 import { type Caller, newCaller } from "../../support/caller.ts";
 import { ask } from "../../support/examples.ts";
-import { DAY, NOON, runParts, type Sent, sendMultipart, sentRun } from "../../support/traces.ts";
+import { DAY, NOON, projectId, runParts, type Sent, sendMultipart, sentRun } from "../../support/traces.ts";
 
 let caller: Caller;
 let runs: Sent[];
@@ -136,4 +136,35 @@ it("a request writes one row of the index, however many runs it has", async () =
     Array.from({ length: 100 }, (_, n) => sentRun(NOON + n)),
   );
   expect((await count()) - before).toBe(1);
+});
+
+it("an index forgets the days that are gone, and an empty one stores nothing", async () => {
+  const who = await newCaller();
+  await sendAll(who, [sentRun(NOON), sentRun(NOON, { session_name: "other" })]);
+  const index = env.TRACE_INDEX.getByName(who.workspaceId);
+  const sweepLater = async () => {
+    await runInDurableObject(index, (_, { storage }) => {
+      storage.sql.exec("UPDATE days SET touched = 0");
+      storage.sql.exec("UPDATE meta SET value = '0' WHERE name = 'swept'");
+    });
+    expect(await runDurableObjectAlarm(index)).toBe(true);
+  };
+  const countTables = () =>
+    runInDurableObject(
+      index,
+      (_, { storage }) => storage.sql.exec("SELECT name FROM sqlite_master WHERE name = 'days'").toArray().length,
+    );
+  const countDays = () =>
+    runInDurableObject(index, (_, { storage }) => storage.sql.exec("SELECT 1 FROM days").toArray().length);
+  await sweepLater();
+  expect(await countDays()).toBe(2);
+  await ask(who, `/sessions/${await projectId(who, "other")}`, { method: "DELETE" });
+  await sweepLater();
+  expect(await countDays()).toBe(1);
+  await ask(who, `/sessions/${await projectId(who)}`, { method: "DELETE" });
+  await sweepLater();
+  expect(await countTables()).toBe(0);
+  const run = sentRun(NOON);
+  await sendAll(who, [run]);
+  expect((await who.fetch(`/runs/${run.id}`)).status).toBe(200);
 });
