@@ -84,7 +84,7 @@ export class Intake {
         stored.flatMap(({ awaited: key }) => key ?? []),
       );
       left = [
-        ...gone.map(({ draft, shard: _, ...item }) => ({ ...item, draft: { ...draft, warnings: [] } })),
+        ...gone.map((item) => ({ ...item, shard: undefined, draft: { ...item.draft, warnings: [] } })),
         ...again,
         ...(await readWaiting(this.env, awaited)),
       ];

@@ -13,7 +13,7 @@ import { locateRuns } from "../locate.ts";
 import type { RunSelection } from "../rpc.ts";
 import { tracePartition } from "../stub.ts";
 import { LARGE_FIELDS } from "../types.ts";
-import { DAY_MICROS, dayBounds, HOUR_MICROS } from "../time.ts";
+import { DAY_MICROS, HOUR_MICROS } from "../time.ts";
 import { readContext, NAMES_V1, payloadNames, runV1, Run } from "./row.ts";
 import { readCursor, readRankCursor, writeCursor, writeRankCursor, runsResponse } from "./responses.ts";
 import {

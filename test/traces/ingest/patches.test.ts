@@ -21,7 +21,7 @@ const patchOf = ({ id, trace_id, dotted_order }: Sent, more: object = {}) =>
 const send = async (parts: Parameters<typeof sendMultipart>[1]) => {
   const response = await sendMultipart(caller, parts);
   expect(response.status).toBe(202);
-  return response.json() as Promise<{ taken: number; rejected: number; errors: { id: string; message: string }[] }>;
+  return response.json<{ taken: number; rejected: number; errors: { id: string; message: string }[] }>();
 };
 const waitingKeys = async () =>
   (await env.BLOBS.list({ prefix: `waiting/${caller.workspaceId}/` })).objects.map(({ key }) => key);

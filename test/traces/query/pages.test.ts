@@ -83,7 +83,7 @@ it("a query by a dataset has the runs of all of its experiments", async () => {
   await post(who, some);
   const body = { reference_dataset_id: dataset.id, min_start_time: "2026-11-20T00:00:00Z", selects: ["ID"] };
   const { items } = await ask<{ items: { id: string }[] }>(who, "/api/v2/runs/query", { body });
-  expect(items.map(({ id }) => id)).toEqual(some.map(({ id }) => id).reverse());
+  expect(items.map(({ id }) => id)).toEqual(some.map(({ id }) => id).toReversed());
 });
 
 it("a reviewer who completes each page sees all items of a queue, and the pages backward", async () => {

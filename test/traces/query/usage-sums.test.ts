@@ -62,39 +62,38 @@ const SELECTIONS = [
   { filter: 'and(eq(metadata_key, "user_id"), eq(metadata_value, "ada"))' },
 ];
 
-const checkAll = async () => {
-  expect(await ask(caller, `/sessions/${session}?include_stats=true`)).toMatchObject({
-    ...TOTAL,
-    run_count: 5 * CALLS,
-  });
-  for (const selection of SELECTIONS) {
-    const stats = await ask<Sums>(caller, "/runs/stats", { body: { session: [session], ...selection } });
-    expect([selection, stats]).toMatchObject([selection, TOTAL]);
-    expect(costOf(stats)).toBeCloseTo(COST * CALLS, 9);
-    const window = { start_time: `${DAY}T00:00:00Z`, end_time: `${DAY}T23:59:00Z` };
-    for (const interval of ["hour", "minute"]) {
-      if (interval === "minute") window.start_time = `${DAY}T15:00:00Z`;
-      const body = { session: [session], ...selection, ...window, interval };
-      const series = await ask<Series>(caller, "/runs/stats/series", { body });
-      expect([selection, series.total]).toMatchObject([selection, TOTAL]);
+it.each(["open blocks", "closed blocks"])(
+  "count once in every statistic, whichever runs it selects (%s)",
+  async (blocks) => {
+    if (blocks === "closed blocks") {
+      const partition = env.TRACE_PARTITION.getByName(`${caller.workspaceId}/${session}/${DAY}`);
+      await runInDurableObject(partition, (_, { storage }) => {
+        storage.transactionSync(() => closeBlock(storage.sql, 0));
+        expect(storage.sql.exec("SELECT has_sums > 0 AS has FROM blocks").toArray()).toEqual([{ has: 1 }]);
+      });
     }
-  }
-  const body = { session: [session], start_time: `${DAY}T00:00:00Z`, end_time: `${DAY}T23:59:00Z`, by: "name" };
-  const { groups } = await ask<Series>(caller, "/runs/stats/series", { body });
-  expect(groups.reduce((sum, { total_tokens }) => sum + total_tokens, 0)).toBe(100 * CALLS);
-  expect(groups.find(({ key }) => key === "call")?.total_tokens).toBe(100 * CALLS);
-};
-
-it("count once in every statistic, whichever runs it selects", checkAll);
-
-it("count once also when they are read from the sums of closed blocks", async () => {
-  const partition = env.TRACE_PARTITION.getByName(`${caller.workspaceId}/${session}/${DAY}`);
-  await runInDurableObject(partition, (_, { storage }) => {
-    storage.transactionSync(() => closeBlock(storage.sql, 0));
-    expect(storage.sql.exec("SELECT has_sums > 0 AS has FROM blocks").toArray()).toEqual([{ has: 1 }]);
-  });
-  await checkAll();
-});
+    expect(await ask(caller, `/sessions/${session}?include_stats=true`)).toMatchObject({
+      ...TOTAL,
+      run_count: 5 * CALLS,
+    });
+    for (const selection of SELECTIONS) {
+      const stats = await ask<Sums>(caller, "/runs/stats", { body: { session: [session], ...selection } });
+      expect([selection, stats]).toMatchObject([selection, TOTAL]);
+      expect(costOf(stats)).toBeCloseTo(COST * CALLS, 9);
+      const window = { start_time: `${DAY}T00:00:00Z`, end_time: `${DAY}T23:59:00Z` };
+      for (const interval of ["hour", "minute"]) {
+        if (interval === "minute") window.start_time = `${DAY}T15:00:00Z`;
+        const body = { session: [session], ...selection, ...window, interval };
+        const series = await ask<Series>(caller, "/runs/stats/series", { body });
+        expect([selection, series.total]).toMatchObject([selection, TOTAL]);
+      }
+    }
+    const body = { session: [session], start_time: `${DAY}T00:00:00Z`, end_time: `${DAY}T23:59:00Z`, by: "name" };
+    const { groups } = await ask<Series>(caller, "/runs/stats/series", { body });
+    expect(groups.reduce((sum, { total_tokens }) => sum + total_tokens, 0)).toBe(100 * CALLS);
+    expect(groups.find(({ key }) => key === "call")?.total_tokens).toBe(100 * CALLS);
+  },
+);
 
 it("each run shows the usage of all that is below it", async () => {
   const { runs } = await ask<{ runs: { name: string; total_tokens: number }[] }>(caller, "/runs/query", {

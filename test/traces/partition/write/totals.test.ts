@@ -95,7 +95,7 @@ it("runs that come without their places count for the ancestors that they turn o
   const root = sentRun(NOON);
   const middle = sentRun(NOON + 1000, {}, root);
   const call = sentRun(NOON + 3000, { run_type: "llm", ...used(70, 30) }, middle);
-  const bare = ({ dotted_order: _, trace_id: __, ...run }: Sent) => run;
+  const bare = ({ dotted_order: _place, trace_id: _trace, ...run }: Sent) => run;
   const { send, split } = await newTraces();
   for (const run of [bare(call), bare(middle), root]) await send("post", run);
   for (const run of [root, middle, call]) expect(await split(run)).toEqual([70, 30, 100]);
