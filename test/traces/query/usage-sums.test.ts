@@ -69,7 +69,6 @@ it.each(["open blocks", "closed blocks"])(
       const partition = env.TRACE_PARTITION.getByName(`${caller.workspaceId}/${session}/${DAY}`);
       await runInDurableObject(partition, (_, { storage }) => {
         storage.transactionSync(() => closeBlock(storage.sql, 0));
-        expect(storage.sql.exec("SELECT has_sums > 0 AS has FROM blocks").toArray()).toEqual([{ has: 1 }]);
       });
     }
     expect(await ask(caller, `/sessions/${session}?include_stats=true`)).toMatchObject({
