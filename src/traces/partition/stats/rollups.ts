@@ -32,7 +32,7 @@ const MAX_STORED_GROUPS = 128;
  */
 export const WIDTHS = [1, 6, 24];
 
-const KEYS = ["hour", "name", "run_type", "status", "is_root", "spends", "model"] as const;
+const KEYS = ["hour", "name", "run_type", "status", "is_root", "model"] as const;
 const SUMS = [
   "run_count",
   "streaming_count",
@@ -43,7 +43,7 @@ const SUMS = [
   "prompt_cost",
   "completion_cost",
 ] as const;
-const COLUMNS = [...KEYS, ...SUMS, "last_run_start_time", "latencies", "first_tokens"] as const;
+const COLUMNS = [...KEYS, ...SUMS, "last_run_start_time", "latencies", "first_tokens", "own"] as const;
 
 /** Replaces the sums of a block, which are given by the hour. Gives the hours that each sum is of, 0 when there are too many. */
 export function writeSums(sql: SqlStorage, block: number, byHour: Groups): number {
@@ -60,8 +60,8 @@ export function writeSums(sql: SqlStorage, block: number, byHour: Groups): numbe
 /** The sums of longer stretches of the day. */
 function widen(byHour: Groups, width: number): Groups {
   const groups: Groups = new Map();
-  for (const { hour, name, run_type, status, is_root, spends, model, ...sums } of byHour.values()) {
-    const key = { hour: hour - (hour % width), name, run_type, status, is_root, spends, model };
+  for (const { hour, name, run_type, status, is_root, model, ...sums } of byHour.values()) {
+    const key = { hour: hour - (hour % width), name, run_type, status, is_root, model };
     addSums(findGroup(groups, JSON.stringify(key), key), sums);
   }
   return groups;
@@ -125,20 +125,19 @@ export function addStored(
     ...condition.values,
   );
   for (const row of rows) {
-    const { hour, name, run_type, status, is_root, spends, model, latencies, first_tokens, ...sums } =
-      row as unknown as Joined;
-    const key = { hour, name, run_type, status, is_root, spends, model };
+    const { hour, name, run_type, status, is_root, model, latencies, first_tokens, ...sums } = row as unknown as Joined;
+    const key = { hour, name, run_type, status, is_root, model };
     const group = findGroup(groups, formatKey(key), key);
-    addSums(group, { ...sums, latencies: {}, first_tokens: {} });
+    addSums(group, { ...sums, latencies: {}, first_tokens: {}, own: [] });
     for (const sketch of parseSketches(latencies)) addSketch(group.latencies, sketch);
     for (const sketch of parseSketches(first_tokens)) addSketch(group.first_tokens, sketch);
   }
 }
 
-const isUsage = (column: string) => USAGE_COLUMNS.some((one) => one === column);
-
-const sumOf = (column: string, counted: CountedUsage) =>
-  counted === "own" && isUsage(column) ? `CASE WHEN r.spends = 1 THEN r.${column} ELSE 0 END` : `r.${column}`;
+const sumOf = (column: string, counted: CountedUsage) => {
+  const place = counted === "own" ? USAGE_COLUMNS.findIndex((one) => one === column) : -1;
+  return place === -1 ? `r.${column}` : `coalesce(r.own ->> ${place}, 0)`;
+};
 
 type Joined = GroupKey & RunSums & { latencies: string; first_tokens: string };
 
@@ -188,7 +187,7 @@ export function sumRuns(sql: SqlStorage, identity: PartitionIdentity, selection:
     const condition = selectionCondition(sql, identity, { ...selection, startTime: window[0], endTime: window[1] });
     const values = [...opened, ...condition.values, ...rest];
     const rows = sql.exec(`SELECT ${GROUPED} FROM ${source} WHERE ${condition.sql} ${more}`, ...values);
-    for (const row of rows.raw()) addRun(groups, row, groupKey, ({ spends }) => counted === "totals" || spends === 1);
+    for (const row of rows.raw()) addRun(groups, row, groupKey, (spends) => counted === "totals" || spends);
   };
   const day = dayBounds(identity.day);
   const window: [number, number] = [
@@ -236,16 +235,7 @@ function addWhole(
 }
 
 function pickSums(group: Group, by: SumsBy): SumsOf {
-  const {
-    hour,
-    name: _name,
-    run_type: _type,
-    status: _status,
-    is_root: _root,
-    spends: _,
-    model: _model,
-    ...sums
-  } = group;
+  const { hour, name: _name, run_type: _type, status: _status, is_root: _root, model: _model, ...sums } = group;
   return { ...sums, hour: by.hour ? hour : null, key: by.column ? groupValue(group, by.column) : null };
 }
 

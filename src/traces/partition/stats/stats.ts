@@ -16,16 +16,7 @@ import { selectSource, readBlockCondition } from "../blocks/candidates.ts";
 import { selectionCondition } from "../read/selection.ts";
 import { readCounts, DurationCounter, stepSql } from "./durations.ts";
 import { type CountedUsage, countedSql, countedUsage, USAGE_COLUMNS, withTables } from "./counted.ts";
-import {
-  addRun,
-  addSums,
-  GROUPED,
-  GROUPED_COLUMNS,
-  type GroupKey,
-  type Groups,
-  type GroupSums,
-  NO_SUMS,
-} from "./groups.ts";
+import { addRun, addSums, GROUPED, GROUPED_COLUMNS, type Groups, type GroupSums, NO_SUMS } from "./groups.ts";
 import { hasSums, isSummed, sumRuns } from "./rollups.ts";
 import { joinPayloads, payloadSql } from "../store/payloads.ts";
 import { previewText_ as preview } from "../../text.ts";
@@ -36,7 +27,7 @@ const FEW = 2_000;
 /** The statistics of no runs. */
 export const NO_STATS: PartitionStats = { ...NO_SUMS, latencies: new Map(), first_tokens: new Map(), feedback: {} };
 
-const NO_GROUP: GroupSums = { ...NO_SUMS, latencies: {}, first_tokens: {} };
+const NO_GROUP: GroupSums = { ...NO_SUMS, latencies: {}, first_tokens: {}, own: [] };
 
 type Figures = RunSums & Pick<PartitionStats, "latencies" | "first_tokens">;
 
@@ -89,10 +80,10 @@ function figuresInSql(sql: SqlStorage, runs: string, values: (string | number)[]
     ...bound.values,
     ...values,
   );
-  const sums = { ...NO_GROUP, latencies: {}, first_tokens: {} };
+  const sums = { ...NO_GROUP, latencies: {}, first_tokens: {}, own: [] };
   for (const { latency, first_token, ...group } of groups) {
     const counted = (step: number | null) => (step === null ? {} : { [step]: group.run_count });
-    addSums(sums, { ...group, latencies: counted(latency), first_tokens: counted(first_token) });
+    addSums(sums, { ...group, latencies: counted(latency), first_tokens: counted(first_token), own: [] });
   }
   return { ...pickSums(sums), latencies: readCounts(sums.latencies), first_tokens: readCounts(sums.first_tokens) };
 }
@@ -104,8 +95,8 @@ function figuresOfRows(rows: SqlStorageValue[][], counted: CountedUsage): Figure
   const isBelowAnother = (row: SqlStorageValue[]) =>
     (JSON.parse(row[GROUPED_COLUMNS.length + 1] as string) as string[]).some((id) => selected.has(id));
   for (const row of rows) {
-    const isCounted = ({ spends }: GroupKey) =>
-      counted === "outermost" ? !isBelowAnother(row) : counted === "totals" || spends === 1;
+    const isCounted = (spends: boolean) =>
+      counted === "outermost" ? !isBelowAnother(row) : counted === "totals" || spends;
     addRun(groups, row, () => "", isCounted);
   }
   return {

@@ -166,7 +166,8 @@ export const PARTITION_SCHEMA: TableSchema = {
     // totals of the runs with 1 add up to those of the roots. The sums of older blocks cannot tell, and are made again.
     `ALTER TABLE runs ADD COLUMN spends INTEGER NOT NULL DEFAULT 0;
      UPDATE runs SET spends = 1 WHERE usage IS NOT NULL AND run_type IN ('llm', 'embedding');
-     ALTER TABLE rollups ADD COLUMN spends INTEGER NOT NULL DEFAULT 0;
+     -- The sums of those of its runs whose totals are their own, as JSON: the columns from total_tokens to completion_cost.
+     ALTER TABLE rollups ADD COLUMN own TEXT NOT NULL DEFAULT '[]';
      DELETE FROM rollups;
      UPDATE blocks SET has_sums = 0;`,
   ],
