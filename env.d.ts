@@ -16,12 +16,13 @@ interface __BaseEnv_Env {
 	THREAD_INDEX: DurableObjectNamespace<import("./examples/demo/worker").ThreadIndex>;
 	LIMITER: DurableObjectNamespace<import("./examples/demo/worker").Limiter>;
 	LEDGER: DurableObjectNamespace<import("./examples/demo/worker").Ledger>;
+	TRACE_INDEX: DurableObjectNamespace<import("./examples/demo/worker").TraceIndex>;
 	TRACE_PARTITION: DurableObjectNamespace<import("./examples/demo/worker").TracePartition>;
 }
 declare namespace Cloudflare {
 	interface GlobalProps {
 		mainModule: typeof import("./examples/demo/worker");
-		durableNamespaces: "Thread" | "ThreadIndex" | "Limiter" | "Ledger" | "TracePartition";
+		durableNamespaces: "Thread" | "ThreadIndex" | "Limiter" | "Ledger" | "TraceIndex" | "TracePartition";
 	}
 	interface Env extends __BaseEnv_Env {}
 }

@@ -42,6 +42,7 @@ export { Ledger } from "./limits/budgets/ledger.ts";
 export { ThreadIndex } from "./threads/search/object.ts";
 export type { EvaluatedRun, Evaluator } from "./deployment.ts";
 export { embeddingsFrom, workersAiEmbeddings } from "./agents/memory/vectors.ts";
+export { TraceIndex } from "./traces/lookup/object.ts";
 export { TracePartition } from "./traces/partition/object.ts";
 
 export interface WeirOptions extends Omit<ProjectExports, "app"> {

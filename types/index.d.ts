@@ -59,4 +59,5 @@ export declare const Ledger: DurableObjectClass;
 export declare const Limiter: DurableObjectClass;
 export declare const Thread: DurableObjectClass;
 export declare const ThreadIndex: DurableObjectClass;
+export declare const TraceIndex: DurableObjectClass;
 export declare const TracePartition: DurableObjectClass;

@@ -7,7 +7,7 @@ import { echo } from "./src/echo.ts";
 import { answerLength } from "./src/evaluators.ts";
 import { research } from "./src/research.ts";
 
-export { Ledger, Limiter, Thread, ThreadIndex, TracePartition } from "../../src/index.ts";
+export { Ledger, Limiter, Thread, ThreadIndex, TraceIndex, TracePartition } from "../../src/index.ts";
 
 const { graphs } = demo;
 const texts = Object.entries(graphs).map(([id, { path: _path, ...text }]) => [id, text]);

@@ -9,7 +9,7 @@ import { remoteProblem } from "./problem.ts";
  * Raise one with a change that the previous version cannot read or would damage. A table, column or field that the previous
  * version ignores needs no new number.
  */
-export const FORMATS = { thread: 1, index: 1, partition: 1, limiter: 1, ledger: 1 } as const;
+export const FORMATS = { thread: 1, index: 1, partition: 1, traces: 1, limiter: 1, ledger: 1 } as const;
 
 /** When an object that a newer version wrote looks again, milliseconds: its due work waits for that version. */
 export const NEWER_ALARM_MS = 5 * 60_000;

@@ -8,6 +8,7 @@ import { countItems } from "../agents/memory/store.ts";
 import { openRuns } from "../threads/api/activity.ts";
 import { countByStatus } from "../threads/search/store.ts";
 import { BOUNDS, type Histogram, type RunTimes } from "../traces/types.ts";
+import { traceIndex } from "../traces/lookup/rpc.ts";
 import { ownRunTimes } from "../traces/own-runs.ts";
 import { Count } from "../http/shapes.ts";
 import { projectNames, usageByDay } from "../traces/projects/store.ts";
@@ -41,7 +42,7 @@ const FLOW_KEYS = 1_000;
  */
 export async function measure(env: Env, workspaceId: string, now: number): Promise<Metric[]> {
   const db = database(env.DB);
-  const [{ runs }, threads, assistants, items, firings, ended, uses] = await Promise.all([
+  const [{ runs }, threads, assistants, items, firings, ended, uses, patches] = await Promise.all([
     openRuns(env, workspaceId, THREADS),
     countByStatus(env, workspaceId),
     countAssistants(db, workspaceId, {}),
@@ -49,6 +50,7 @@ export async function measure(env: Env, workspaceId: string, now: number): Promi
     countFirings(db, workspaceId),
     ownRunTimes(env, workspaceId, now),
     flowControl(env, workspaceId).uses(FLOW_KEYS),
+    traceIndex(env, workspaceId).countPatches(),
   ]);
   const sums = (of: "held" | "waiting") => {
     const all: Record<string, number> = {};
@@ -72,6 +74,13 @@ export async function measure(env: Env, workspaceId: string, now: number): Promi
     byLabel("weir_cron_firings", "Due times of crons of the last week, by state.", "state", firings),
     byLabel("weir_flow_slots_held", "Slots of flow control that runs hold, by rule.", "rule", sums("held")),
     byLabel("weir_flow_runs_waiting", "Runs that wait for slots of flow control, by rule.", "rule", sums("waiting")),
+    gauge("weir_trace_patches_waiting", "Patches of trace runs that wait for their posts.", patches.waiting),
+    {
+      name: "weir_trace_patches_dropped_total",
+      help: "Patches of trace runs that were dropped: their posts did not come, or their project was deleted.",
+      type: "counter",
+      values: [{ value: patches.dropped }],
+    },
     ...(ended ? readToday(ended) : []),
   ];
 }

@@ -10,6 +10,7 @@ import { Problem } from "../lib/problem.ts";
 import type { App } from "../http/context.ts";
 import { body, param, query } from "../http/validate.ts";
 import { refuseLegalHold } from "./projects/retention.ts";
+import { traceIndex } from "./lookup/rpc.ts";
 import { tracePartition } from "./stub.ts";
 import type { PartitionLocation } from "./types.ts";
 import { removeTraceItems } from "./review/queues/item-store.ts";
@@ -148,6 +149,7 @@ export async function destroyProjects(
         await deleteSharesOfProject(db, workspaceId, projectId);
         await removeTraceItems(db, workspaceId, projectId);
         await onDeleted(env, workspaceId, projectId);
+        await traceIndex(env, workspaceId).noteDeletedProject(projectId);
         if (await deleteProject(db, workspaceId, projectId)) break;
         continue;
       }

@@ -1,61 +1,89 @@
-/** Finds the partition of a run when the caller knows only its id. */
+/** Finds the partitions of runs and traces when the caller knows only their ids: the index names the days, the partitions tell. */
 import type { Database } from "../db/client.ts";
-import { uuidTime, DAY_MICROS, toDay } from "./time.ts";
+import { CONNECTIONS, inParallel } from "../lib/parallel.ts";
+import { hashIds } from "./lookup/entries.ts";
+import { type FoundDays, type ProjectDay, traceIndex } from "./lookup/rpc.ts";
+import { listShardsOfDays } from "./projects/partitions.ts";
 import { tracePartition } from "./stub.ts";
 import type { PartitionLocation, RunWrite } from "./types.ts";
-import { listWorkspacePartitions } from "./projects/partitions.ts";
 
-export interface LocateHint {
-  projectId?: string;
-  /** The run's start_time, microseconds. */
-  start?: number;
+/** What is known of ids. An id in none of them is of no run. */
+export interface LookUp {
+  held: Map<string, PartitionLocation>;
+  /** The ids of traces that have a run there: their roots may be missing. */
+  traces: Map<string, PartitionLocation>;
+  /** The ids of deleted traces and their runs, with the partition that has the deletion. */
+  deleted: Map<string, PartitionLocation>;
+  /** The ids that only deleted projects have had. */
+  ofDeletedProjects: Set<string>;
 }
 
-/** Ids are searched on this many of the newest days of projects, each with all of its shards. */
-const RECENT = 60;
-/** As `RECENT`, of one project, when the caller does not know the time. */
-const RECENT_OF_PROJECT = 1_000;
-const AT_ONCE = 6;
+const dayKey = ({ projectId, day }: ProjectDay) => `${projectId}/${day}`;
 
-/**
- * Finds runs by the time in their UUIDv7 (the day, and its neighbours), by what the caller knows, or among the most recent
- * days of the project or the workspace. Ids that are not found are absent from the answer.
- */
+/** Looks runs up, over all projects and days of the workspace, or over those of one project. */
+export async function lookUpRuns(
+  env: Env,
+  db: Database,
+  workspaceId: string,
+  ids: string[],
+  projectId?: string,
+): Promise<LookUp> {
+  const known: LookUp = { held: new Map(), traces: new Map(), deleted: new Map(), ofDeletedProjects: new Set() };
+  if (ids.length === 0) return known;
+  const index = await traceIndex(env, workspaceId).find(hashIds(ids));
+  const wanted = Map.groupBy(
+    ids.flatMap((id, at) => daysWith(index, at).map((day) => ({ id, day: dayKey(day) }))),
+    ({ day }) => day,
+  );
+  const isAsked = (day: ProjectDay) =>
+    wanted.has(dayKey(day)) && (projectId === undefined || day.projectId === projectId);
+  const shards = await listShardsOfDays(db, workspaceId, index.days.filter(isAsked));
+  await inParallel(shards, CONNECTIONS, async (location) => {
+    const own = wanted.get(dayKey(location))?.map(({ id }) => id) ?? [];
+    const { held, traces, deleted } = await tracePartition(env, workspaceId, location).lookUp(own);
+    for (const id of held) known.held.set(id, location);
+    for (const id of traces) known.traces.set(id, location);
+    for (const id of deleted) known.deleted.set(id, location);
+  });
+  for (const [at, id] of ids.entries()) {
+    const days = (index.found[at] ?? []).flatMap((day) => index.days[day] ?? []);
+    if (days.length > 0 && days.every(({ isDeleted }) => isDeleted)) known.ofDeletedProjects.add(id);
+  }
+  return known;
+}
+
+/** The partitions of runs. Ids that are not found are absent. */
 export async function locateRuns(
   env: Env,
   db: Database,
   workspaceId: string,
   ids: string[],
-  hint: LocateHint = {},
+  projectId?: string,
 ): Promise<Map<string, PartitionLocation>> {
-  const found = new Map<string, PartitionLocation>();
-  await search(ids, hint.start === undefined ? uuidDays(ids) : daysAround([hint.start]));
-  const missing = ids.filter((id) => !found.has(id));
-  if (missing.length > 0) await search(missing, undefined);
-  return found;
-
-  async function search(wanted: string[], days: string[] | undefined): Promise<void> {
-    if (days?.length === 0) return;
-    const { projectId, start } = hint;
-    const most = projectId !== undefined && start === undefined ? RECENT_OF_PROJECT : RECENT;
-    const partitions = await listWorkspacePartitions(db, workspaceId, { days, projectId }, most);
-    for (let i = 0; i < partitions.length && wanted.some((id) => !found.has(id)); i += AT_ONCE) {
-      const asked = partitions.slice(i, i + AT_ONCE).map(async ({ projectId, day, shard }) => {
-        const place = { projectId, day, shard };
-        for (const id of await tracePartition(env, workspaceId, place).which(wanted)) found.set(id, place);
-      });
-      await Promise.all(asked);
-    }
-  }
+  return (await lookUpRuns(env, db, workspaceId, ids, projectId)).held;
 }
 
-function uuidDays(ids: string[]): string[] {
-  return daysAround(ids.flatMap((id) => uuidTime(id) ?? []));
+/** The partitions that can have these runs, runs of these traces or children of these runs. No project: all of the workspace. */
+export async function locateAny(
+  env: Env,
+  db: Database,
+  workspaceId: string,
+  ids: string[],
+  projectIds: string[],
+): Promise<PartitionLocation[]> {
+  const index = await traceIndex(env, workspaceId).find(hashIds(ids));
+  const asked = new Set(projectIds);
+  const days = new Map(ids.flatMap((_, at) => daysWith(index, at).map((day) => [dayKey(day), day])));
+  const isAsked = ({ projectId }: ProjectDay) => asked.size === 0 || asked.has(projectId);
+  return listShardsOfDays(db, workspaceId, [...days.values()].filter(isAsked));
 }
 
-function daysAround(times: number[]): string[] {
-  const days = times.flatMap((time) => [time, time - DAY_MICROS, time + DAY_MICROS].filter((t) => t >= 0).map(toDay));
-  return [...new Set(days)].slice(0, 30);
+/** The days that can have the id at a position: those of the index, and those that it has not read yet. */
+function daysWith({ days, found, unread }: FoundDays, at: number): ProjectDay[] {
+  return [...new Set([...(found[at] ?? []), ...unread])].flatMap((day) => {
+    const one = days[day];
+    return one && !one.isDeleted ? one : [];
+  });
 }
 
 // The shards of a project's day. A day is one partition, shard 0, until that is full or overloaded. Then the number of shards

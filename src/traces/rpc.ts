@@ -203,8 +203,10 @@ export interface TracePartitionRpc {
    * With `EARLY` before them: the ids of feedback on these runs that came before they did, and are not here.
    */
   holds(identity: PartitionIdentity, shards: number, ids: string[], traces: string[]): Promise<string[]>;
-  /** Which of these runs are in this partition. */
-  which(ids: string[]): Promise<string[]>;
+  /** Which of these runs are in this partition, which of these traces have one, and which runs and traces were deleted here. */
+  lookUp(ids: string[]): Promise<Record<"held" | "traces" | "deleted", string[]>>;
+  /** The ids of runs, their traces and their parents, page by page: `after` is 0 or the previous page's `next`. */
+  listIds(after: number, limit: number): Promise<{ ids: string[]; next: number | null }>;
   query(request: QueryRequest): Promise<{ runs: QueriedRun[]; done: boolean }>;
   rank(request: RunSelection & RankRequest): Promise<RankedRun[]>;
   /** The runs of a trace that are here, each after its parent. */

@@ -22,6 +22,9 @@ export const RUN_TYPES: ReadonlySet<string> = new Set([
   "parser",
 ]);
 
+/** Runs that report a call to a model. A usage that another kind of run repeats from below it is not counted twice. */
+export const MODEL_RUNS: ReadonlySet<string> = new Set(["llm", "embedding"]);
+
 /** The payloads of a run that exports and queries read. */
 export const PAYLOAD_FIELDS = ["inputs", "outputs", "error", "extra", "events"] as const;
 

@@ -130,8 +130,10 @@ it("serves the newest code when workerd has ended by itself", async () => {
 });
 
 it("replaces only a bundle whose classes are Weir's", () => {
-  expect(isReplaceable(["Ledger", "Limiter", "Thread", "ThreadIndex", "TracePartition", "default"])).toBe(true);
-  expect(isReplaceable(["Counter", "Ledger", "Limiter", "Thread", "ThreadIndex", "TracePartition", "default"])).toBe(
-    false,
+  expect(isReplaceable(["Ledger", "Limiter", "Thread", "ThreadIndex", "TraceIndex", "TracePartition", "default"])).toBe(
+    true,
   );
+  expect(
+    isReplaceable(["Counter", "Ledger", "Limiter", "Thread", "ThreadIndex", "TraceIndex", "TracePartition", "default"]),
+  ).toBe(false);
 });

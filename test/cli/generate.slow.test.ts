@@ -49,7 +49,7 @@ describe("langgraph.json", () => {
     expect(worker.split("\n").slice(1)).toEqual([
       'import { createWeir, embeddingsFrom, lazy } from "weir-server";',
       "",
-      'export { Ledger, Limiter, Thread, ThreadIndex, TracePartition } from "weir-server";',
+      'export { Ledger, Limiter, Thread, ThreadIndex, TraceIndex, TracePartition } from "weir-server";',
       "",
       "export default createWeir({",
       "  graphs: {",

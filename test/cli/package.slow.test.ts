@@ -86,7 +86,7 @@ it("has types that a project's own worker needs", () => {
     "src/worker.ts": `
       import { createWeir, lazy } from "${NAME}";
       import { graph } from "./graph.ts";
-      export { Ledger, Limiter, Thread, ThreadIndex, TracePartition } from "${NAME}";
+      export { Ledger, Limiter, Thread, ThreadIndex, TraceIndex, TracePartition } from "${NAME}";
       export default createWeir({ graphs: { graph, promised: Promise.resolve(graph), made: () => graph, lazily: lazy("./graph.ts:graph", () => import("./graph.ts")) } });
       // @ts-expect-error -- no graph
       createWeir({ graphs: { graph: 1 } });

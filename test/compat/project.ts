@@ -47,7 +47,7 @@ export async function bundleGraphs(dir: string, graphs: string): Promise<string>
 const renderWorker = (file: string): string => `
   import { createWeir } from "./src/index.ts";
   import * as exported from ${JSON.stringify(file)};
-  export { Ledger, Limiter, Thread, ThreadIndex, TracePartition } from "./src/index.ts";
+  export { Ledger, Limiter, Thread, ThreadIndex, TraceIndex, TracePartition } from "./src/index.ts";
   export default createWeir({ graphs: { ...exported } });
 `;
 

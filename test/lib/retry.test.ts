@@ -100,11 +100,13 @@ it("calls of a trace partition that its restart cut off are made again", async (
     return {
       async dispatch(method: string, [ids]: unknown[]) {
         if (first) throw createFlagged({ retryable: true });
-        return method === "which" ? ids : undefined;
+        return method === "keptAmong" ? ids : undefined;
       },
     };
   };
   const fake = { TRACE_PARTITION: { idFromName: (name: string) => name, get: stub } } as unknown as Env;
-  expect(await tracePartition(fake, "w", { projectId: "p", day: "2026-01-01", shard: 0 }).which(["a"])).toEqual(["a"]);
+  expect(await tracePartition(fake, "w", { projectId: "p", day: "2026-01-01", shard: 0 }).keptAmong(["a"])).toEqual([
+    "a",
+  ]);
   expect(stubs).toBe(2);
 });

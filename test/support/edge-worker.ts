@@ -8,6 +8,7 @@ export const Ledger = guardObject(product.Ledger);
 export const Limiter = guardObject(product.Limiter);
 export const Thread = guardObject(product.Thread);
 export const ThreadIndex = guardObject(product.ThreadIndex);
+export const TraceIndex = guardObject(product.TraceIndex);
 export const TracePartition = guardObject(product.TracePartition);
 
 export default guardHandlers(weir);

@@ -10,7 +10,15 @@ import {
 } from "@tanstack/react-query";
 import { joined, type Step } from "./checkpoints.ts";
 import { ApiError, call, callFor, none } from "./http.ts";
-import { assistantsRead, infoRead, newestRunsRead, THREADS_PAGE, threadsRead, projectsRead } from "./requests.ts";
+import {
+  assistantsRead,
+  infoRead,
+  newestRunsRead,
+  PROJECTS_PAGE,
+  THREADS_PAGE,
+  threadsRead,
+  projectsRead,
+} from "./requests.ts";
 import type { Assistant, AssistantSchemas, HistoryStep, Run, ThreadRow, ThreadState } from "./types.ts";
 import { useEffect } from "react";
 
@@ -224,12 +232,38 @@ export interface Project {
   name: string;
 }
 
-/** The workspace's projects, the one with the newest run first. */
+/** The projects with the newest runs, at most a hundred: lists of choices have more (`useProjectChoice`). */
 export function useProjects() {
   return useQuery({
     queryKey: projectsRead.key,
     queryFn: ({ signal }) => callFor<Project[]>(projectsRead.request, signal),
   });
+}
+
+/**
+ * The projects to choose from: those with the newest runs, or of all projects those with the words in their names. The chosen one
+ * is always among them. `isLong`: the workspace has more than are listed without words.
+ */
+export function useProjectChoice(chosen: string, words: string): { projects: Project[]; isLong: boolean } {
+  const newest = useProjects().data ?? [];
+  const isLong = newest.length >= PROJECTS_PAGE;
+  const named = useQuery({
+    queryKey: ["projects", "named", words],
+    enabled: isLong && words !== "",
+    queryFn: ({ signal }) =>
+      callFor<Project[]>(["GET", `${projectsRead.request[1]}&name_contains=${encodeURIComponent(words)}`], signal),
+    placeholderData: keepPreviousData,
+  });
+  const listed = words === "" ? newest : (named.data ?? []);
+  const known = [...newest, ...listed].find(({ id }) => id === chosen);
+  const one = useQuery({
+    queryKey: ["projects", chosen],
+    enabled: chosen !== "" && isLong && known === undefined,
+    queryFn: ({ signal }) => callFor<Project>(["GET", `/api/v1/sessions/${encodeURIComponent(chosen)}`], signal),
+  });
+  const added = known ?? one.data;
+  const isListed = listed.some(({ id }) => id === chosen);
+  return { projects: isListed || !added ? listed : [added, ...listed], isLong };
 }
 
 // Reads the pages of a list until what is sought is among its rows.

@@ -16,10 +16,13 @@ export const meRead = { key: ["me"], request: ["GET", "/api/v1/me"] } satisfies 
 
 export const infoRead = { key: ["info"], request: ["GET", "/info"] } satisfies Read;
 
-/** The workspace's projects, the one with the newest run first. */
+/** How many projects are read at once: the server gives at most 100. */
+export const PROJECTS_PAGE = 100;
+
+/** The projects with the newest runs. */
 export const projectsRead = {
   key: ["projects"],
-  request: ["GET", "/api/v1/sessions?sort_by=last_run_start_time&limit=100"],
+  request: ["GET", `/api/v1/sessions?sort_by=last_run_start_time&limit=${PROJECTS_PAGE}`],
 } satisfies Read;
 
 export const THREADS_PAGE = 50;

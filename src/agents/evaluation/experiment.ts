@@ -50,12 +50,17 @@ async function readExamples(
   split: string | undefined,
 ): Promise<ExperimentExample[]> {
   const all: ExperimentExample[] = [];
+  // One version of the dataset, so that examples which are added or deleted meanwhile do not move the pages.
+  const versions = `/api/v1/datasets/${encodeURIComponent(dataset)}/versions?limit=1`;
+  const [version] = await readResponse<{ as_of: string }[]>(send, "GET", versions);
+  if (!version) return all;
   for (;;) {
-    const query = new URLSearchParams({ dataset, limit: String(PAGE), offset: String(all.length) });
+    const page = { dataset, as_of: version.as_of, limit: String(PAGE), offset: String(all.length) };
+    const query = new URLSearchParams(page);
     if (split !== undefined) query.set("splits", split);
-    const page = await readResponse<ExperimentExample[]>(send, "GET", `/api/v1/examples?${String(query)}`);
-    all.push(...page);
-    if (page.length < PAGE) return all;
+    const examples = await readResponse<ExperimentExample[]>(send, "GET", `/api/v1/examples?${String(query)}`);
+    all.push(...examples);
+    if (examples.length < PAGE) return all;
   }
 }
 

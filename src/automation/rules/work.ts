@@ -4,7 +4,7 @@ import { type Allowance, countCalls, database } from "../../db/client.ts";
 import { logError } from "../../lib/log.ts";
 import { inParallel } from "../../lib/parallel.ts";
 import { toProblem } from "../../lib/problem.ts";
-import { findRuns } from "../../traces/query/find.ts";
+import { eachRun } from "../../traces/query/find.ts";
 import { acrossMidnight } from "../../traces/query/midnight.ts";
 import type { RuleOutcome, RuleRun } from "../../traces/rpc.ts";
 import { tracePartition } from "../../traces/stub.ts";
@@ -191,13 +191,9 @@ async function listRuns(
 ): Promise<Map<string, QueriedRun>> {
   const runs = new Map<string, QueriedRun>();
   const { start: startTime, end: endTime } = dayBounds(day);
-  for (let left = taken.map(({ id }) => id); left.length > 0;) {
-    const selection = { ids: left, startTime, endTime };
-    const find = { projectIds: [projectId], selection, order: "asc" as const, after: null, limit: left.length };
-    const page = await findRuns(env, workspaceId, { ...find, payloads: PAYLOADS });
-    for (const run of page.runs) runs.set(run.id, run);
-    left = page.next ? left.filter((id) => !runs.has(id)) : [];
-  }
+  const selection = { ids: taken.map(({ id }) => id), startTime, endTime };
+  const find = { projectIds: [projectId], selection, order: "asc" as const, limit: taken.length, payloads: PAYLOADS };
+  for await (const run of eachRun(env, workspaceId, find)) runs.set(run.id, run);
   return runs;
 }
 

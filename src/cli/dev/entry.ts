@@ -14,7 +14,7 @@ const LOAD_MS = 10_000;
 export const DIRECT = "WeirDirect";
 
 /** The Durable Objects of Weir, whose code does not change. A class of the project's own needs a new workerd. */
-const CLASSES = ["Ledger", "Limiter", "Thread", "ThreadIndex", "TracePartition"];
+const CLASSES = ["Ledger", "Limiter", "Thread", "ThreadIndex", "TraceIndex", "TracePartition"];
 
 /** Whether a bundle with these exports can be replaced. */
 export const isReplaceable = (exports: string[]): boolean =>

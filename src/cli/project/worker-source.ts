@@ -95,7 +95,7 @@ export function workerSource(project: Project, folder: string, main?: string, ej
     HEADER,
     `import { ${names.join(", ")} } from ${JSON.stringify(NAME)};`,
     "",
-    `export { Ledger, Limiter, Thread, ThreadIndex, TracePartition } from ${JSON.stringify(NAME)};`,
+    `export { Ledger, Limiter, Thread, ThreadIndex, TraceIndex, TracePartition } from ${JSON.stringify(NAME)};`,
     ...own,
     ...(typed ? [`import schemas from ${JSON.stringify(specifier(folder, schemas))};`] : []),
     "",

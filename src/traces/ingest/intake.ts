@@ -1,18 +1,19 @@
 /** Stores the operations of one request in their partitions. */
 import type { Context } from "hono";
-import { type Database, database } from "../../db/client.ts";
+import { database } from "../../db/client.ts";
 import type { Principal } from "../../http/principal.ts";
 import { toProblem } from "../../lib/problem.ts";
 import { type App, idempotentId } from "../../http/context.ts";
 import { createFeedback } from "../review/feedback/create.ts";
-import { locateRuns } from "../locate.ts";
-import { DEFAULT_PROJECT, forgetProjects, projectById, projectByName } from "../projects/resolve.ts";
+import { locateRuns, lookupIds } from "../locate.ts";
+import { hashIds } from "../lookup/entries.ts";
+import { traceIndex } from "../lookup/rpc.ts";
+import { DEFAULT_PROJECT, forgetProjects } from "../projects/resolve.ts";
 import { loadMasker } from "../masking/store.ts";
-import type { PartitionLocation } from "../types.ts";
-import type { ProjectRow } from "../projects/store.ts";
-import { toDay } from "../time.ts";
-import { type RunDraft, readRunDraft } from "./normalise.ts";
+import { readRunDraft } from "./normalise.ts";
 import { OperationGatherer, type IngestFault, type RunOperation } from "./operations.ts";
+import { placeWork } from "./placing.ts";
+import { awaitPost, awaitStoring, LOOKS, readWaiting, settleWaiting } from "./waiting.ts";
 import { type Day, blobKeys, deleteStray, type Group, storeGroups, type Work } from "./stored.ts";
 
 /** What a 202 says: SDKs read only the status, people read the rest. */
@@ -26,6 +27,11 @@ export interface IngestResponse {
 
 /** The most project-days and projects of one request. A project-day takes an RPC, a project up to three queries to D1. */
 const MAX_DAYS = 1_000;
+/** Waiting patches that one piece of a request stores. The next write of their runs has the others. */
+const AWAITED_AT_ONCE = 100;
+const AWAITS = "patch: its run is not known yet. It waits an hour for its post, then it is dropped";
+const FULL = "patch: its run is not known, and too many patches wait for their posts";
+const DROPPED = "its project was deleted; it was dropped";
 const MAX_PROJECTS = 100;
 
 /** Stores the operations of one request, in one or more pieces. */
@@ -61,41 +67,92 @@ export class Intake {
 
   /** Stores the gathered operations durably and notes faults. */
   async store(isEnd = false): Promise<void> {
-    const db = database(this.env.DB);
-    const { workspaceId } = this.principal;
-    const work = this.gathering.drain(isEnd).flatMap((operation) => draftSafely(operation, this.gathering));
-    let places = await locateVague(this.env, db, workspaceId, work);
     const stray: string[] = [];
-    for (let left = work; left.length > 0;) {
-      const groups = await this.#groupWork(left, places);
+    let left = this.gathering.drain(isEnd).flatMap((operation) => draftSafely(operation, this.gathering));
+    for (let look = 1; left.length > 0; look++) {
+      const { groups, again } = await this.#groupWork(left, look);
+      const awaited = await this.#register(groups);
       const gone = await storeGroups(this.env, groups, this.batched);
-      if (gone.length === 0) break;
       // A project that was deleted is read again: a name makes a new one, an id is refused.
-      forgetProjects();
-      places = new Map();
+      if (gone.length > 0) forgetProjects();
       stray.push(...blobKeys(gone));
-      left = gone.map(({ operation, draft, blobs }) => ({ operation, draft: { ...draft, warnings: [] }, blobs }));
+      const isGone = new Set(gone.map(({ operation }) => operation));
+      const stored = groups.flatMap(({ work }) => work).filter(({ operation }) => !isGone.has(operation));
+      await settleWaiting(
+        this.env,
+        this.principal.workspaceId,
+        stored.flatMap(({ awaited: key }) => key ?? []),
+      );
+      left = [
+        ...gone.map((item) => ({ ...item, shard: undefined, draft: { ...item.draft, warnings: [] } })),
+        ...again,
+        ...(await readWaiting(this.env, awaited)),
+      ];
+      if (again.length > 0) await awaitStoring(look);
     }
     await deleteStray(this.env.BLOBS, stray);
   }
 
-  async #groupWork(work: Work[], places: Map<string, PartitionLocation>): Promise<Group[]> {
+  /** The work by its days. `again`: patches whose posts are about to be stored, by another request. */
+  async #groupWork(work: Work[], look: number): Promise<{ groups: Group[]; again: Work[] }> {
     const groups = new Map<string, Group>();
-    for (const item of work) {
-      const key = `${item.operation.kind}.${item.operation.id}`;
-      const day =
-        this.#refusal(item) ?? (await dayFor(database(this.env.DB), this.principal.workspaceId, item, places));
-      const group = typeof day === "string" ? day : this.#findGroup(groups, day);
-      if (typeof group === "string") {
-        this.gathering.fault(item.operation.id, group);
-        this.#taken.delete(key);
-        continue;
+    const again: Work[] = [];
+    const { workspaceId } = this.principal;
+    const placements = await placeWork(this.env, workspaceId, work);
+    for (const [item, placement] of placements) {
+      const { operation, draft } = item;
+      if (placement === "drops") await this.#drop([item]);
+      else if (placement === "awaits") {
+        if (item.awaited !== undefined) continue;
+        const taken = await awaitPost(this.env, workspaceId, item, look === LOOKS);
+        if (taken === "known") again.push(item);
+        else if (taken === "waits") this.gathering.note(operation.id, AWAITS);
+        else this.#refuse(item, FULL);
+      } else {
+        const group = "refusal" in placement ? placement.refusal : this.#findGroup(groups, item, placement.day);
+        if (typeof group === "string") {
+          this.#refuse(item, group);
+          continue;
+        }
+        for (const message of draft.warnings) this.gathering.note(operation.id, message);
+        group.work.push({ ...item, shard: "shard" in placement ? placement.shard : undefined });
+        if (item.awaited === undefined) this.#taken.add(`${operation.kind}.${operation.id}`);
       }
-      for (const message of item.draft.warnings) this.gathering.note(item.operation.id, message);
-      group.work.push({ ...item, shard: places.get(item.draft.write.id)?.shard });
-      this.#taken.add(key);
     }
-    return [...groups.values()];
+    return { groups: [...groups.values()], again };
+  }
+
+  #refuse({ operation: { kind, id }, awaited }: Work, message: string): void {
+    if (awaited !== undefined) return;
+    this.gathering.fault(id, message);
+    this.#taken.delete(`${kind}.${id}`);
+  }
+
+  async #drop(work: Work[]): Promise<void> {
+    for (const { operation } of work) this.gathering.note(operation.id, DROPPED);
+    await traceIndex(this.env, this.principal.workspaceId).countDropped(work.length);
+  }
+
+  /** Registers the ids of runs that are about to be stored, and takes out what is late of deleted projects. Gives the keys of the patches that have waited for these runs. */
+  async #register(groups: Group[]): Promise<string[]> {
+    if (groups.length === 0) return [];
+    const ids = groups.map(({ work }) => [...new Set(work.flatMap(({ draft }) => lookupIds(draft.write)))]);
+    const days = groups.map(({ day: { projectId, day } }, at) => ({ projectId, day, hashes: hashIds(ids[at] ?? []) }));
+    const { deleted, awaited } = await traceIndex(this.env, this.principal.workspaceId).register(days);
+    const isDeleted = new Set(deleted.flatMap((own, at) => own.flatMap((id) => ids[at]?.[id] ?? [])));
+    if (isDeleted.size > 0) {
+      const begun = new Set(groups.flatMap(({ work }) => work.filter(isRootPost).map(({ operation }) => operation.id)));
+      const isLate = (item: Work) => {
+        const anchors = lookupIds(item.draft.write);
+        return anchors.some((id) => isDeleted.has(id)) && !anchors.some((id) => begun.has(id));
+      };
+      for (const group of groups) {
+        await this.#drop(group.work.filter(isLate));
+        group.work = group.work.filter((item) => !isLate(item));
+      }
+    }
+    const own = new Set(groups.flatMap(({ work }) => work.flatMap(({ awaited: key }) => key ?? [])));
+    return awaited.filter((key) => !own.has(key)).slice(0, AWAITED_AT_ONCE);
   }
 
   /** Stores the remaining operations and the feedback. Returns the answer. */
@@ -112,14 +169,9 @@ export class Intake {
     return this.gathering.rejected > 0 && this.#taken.size === 0 && this.#feedback === 0;
   }
 
-  #refusal({ draft: { project, refusal } }: Work): string | undefined {
-    if (refusal !== undefined) return refusal;
+  #findGroup(groups: Map<string, Group>, { draft: { project } }: Work, day: Day): Group | string {
     this.#projects.add(project.id ?? project.name ?? DEFAULT_PROJECT);
     if (this.#projects.size > MAX_PROJECTS) return `session_name: a request names at most ${MAX_PROJECTS} projects`;
-    return undefined;
-  }
-
-  #findGroup(groups: Map<string, Group>, day: Day): Group | string {
     const key = `${day.projectId}/${day.day}`;
     this.#days.add(key);
     if (this.#days.size > MAX_DAYS) return `start_time: a request has runs of at most ${MAX_DAYS} projects and days`;
@@ -138,65 +190,9 @@ function draftSafely(operation: RunOperation, gathering: OperationGatherer): Wor
   }
 }
 
-/** Patches that say neither their project nor their time belong to a run that is known already. */
-async function locateVague(
-  env: Env,
-  db: Database,
-  workspaceId: string,
-  work: Work[],
-): Promise<Map<string, PartitionLocation>> {
-  const posted = new Set(
-    work.filter(({ operation }) => operation.kind === "post").map(({ operation }) => operation.id),
-  );
-  const vague = work.filter(({ operation, draft }) => isVague(draft, operation) && !posted.has(operation.id));
-  if (vague.length === 0) return new Map();
-  const ids = vague.flatMap(({ draft }) => [draft.write.id, ...(draft.write.trace_id ? [draft.write.trace_id] : [])]);
-  return locateRuns(env, db, workspaceId, [...new Set(ids)]);
-}
-
-function isVague({ project, startIsCertain }: RunDraft, { kind }: RunOperation): boolean {
-  return kind === "patch" && (!startIsCertain || (project.id === undefined && project.name === undefined));
-}
-
-/** The day that the run belongs to, or why it has none. */
-async function dayFor(
-  db: Database,
-  workspaceId: string,
-  { operation, draft }: Work,
-  places: Map<string, PartitionLocation>,
-): Promise<Day | string> {
-  const known = places.get(draft.write.id);
-  if (known) {
-    const { projectId, day } = known;
-    const { traceTier } = (await projectById(db, workspaceId, projectId)) ?? { traceTier: "longlived" as const };
-    return { workspaceId, projectId, day, traceTier };
-  }
-  const trace = draft.write.trace_id === undefined ? undefined : places.get(draft.write.trace_id);
-  const project = await resolveProject(db, workspaceId, draft, trace);
-  if (!project) return "session_id: no such project in this workspace";
-  const isLost = operation.kind === "patch" && draft.start === undefined;
-  if (isLost) return "patch: its run is not known, and neither dotted_order nor start_time says when it started";
-  return {
-    workspaceId,
-    projectId: project.id,
-    day: toDay(draft.start ?? Date.now() * 1000),
-    traceTier: project.traceTier,
-  };
-}
-
-async function resolveProject(
-  db: Database,
-  workspaceId: string,
-  { project }: RunDraft,
-  trace: PartitionLocation | undefined,
-): Promise<ProjectRow | undefined> {
-  if (project.id !== undefined) {
-    const found = await projectById(db, workspaceId, project.id);
-    if (found || project.name === undefined) return found;
-  }
-  if (project.name !== undefined) return projectByName(db, workspaceId, project.name);
-  if (trace) return projectById(db, workspaceId, trace.projectId);
-  return projectByName(db, workspaceId, DEFAULT_PROJECT);
+/** A root's post: it may begin a trace again whose project was deleted. */
+function isRootPost({ operation, draft: { write } }: Work): boolean {
+  return operation.kind === "post" && lookupIds(write).every((id) => id === write.id);
 }
 
 /**

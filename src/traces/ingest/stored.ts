@@ -141,6 +141,8 @@ export interface Work {
   draft: RunDraft;
   /** The shard in which its run was found. */
   shard?: number;
+  /** The key of a patch that has waited for its post (waiting.ts). */
+  awaited?: string;
   /** The keys of its objects in R2: names below the prefix. */
   blobs?: { prefix: string; names: string[] };
 }

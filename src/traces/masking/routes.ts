@@ -2,8 +2,8 @@
 import * as v from "valibot";
 import { Id, Uuid } from "../../http/shapes.ts";
 import { isObject, parseExact } from "../../lib/json.ts";
-import { findRuns } from "../query/find.ts";
-import { LARGE_FIELDS, type QueriedRun, type RunPosition } from "../types.ts";
+import { eachRun } from "../query/find.ts";
+import { LARGE_FIELDS, type QueriedRun } from "../types.ts";
 import { Masker } from "./masker.ts";
 import { maskText, type MaskRule, MaskRules } from "./schema.ts";
 import { Hono } from "hono";
@@ -48,16 +48,10 @@ export async function previewRules(
   const counts = Object.fromEntries(marks.map((mark) => [mark, { runs: 0, values: 0 }]));
   const preview: Preview = { runs: 0, masked_runs: 0, marks: counts, examples: [] };
   const find = { projectIds, selection: {}, order: "desc" as const, payloads: [...LARGE_FIELDS] };
-  let after: RunPosition | null = null;
-  do {
-    const page: Awaited<ReturnType<typeof findRuns>> = await findRuns(env, workspaceId, {
-      ...find,
-      after,
-      limit: RUNS - preview.runs,
-    });
-    for (const run of page.runs) add(preview, run, masker);
-    after = page.next;
-  } while (after && preview.runs < RUNS);
+  for await (const run of eachRun(env, workspaceId, { ...find, limit: RUNS })) {
+    add(preview, run, masker);
+    if (preview.runs === RUNS) break;
+  }
   return preview;
 }
 

@@ -10,6 +10,7 @@ import {
   DELETED_AT_ONCE,
   deleteTraces,
   noteDeleted,
+  selectDeleted,
   tracesBegunHere,
   tracesOfThreads,
   keepWrites,
@@ -63,7 +64,7 @@ import {
 } from "./retention.ts";
 import { countChanged, readPage } from "./read/page.ts";
 import { rankInPartition } from "./read/rank.ts";
-import { queryRuns, storedIds, traceTree } from "./read/read.ts";
+import { listIds, queryRuns, storedIds, storedTraces, traceTree } from "./read/read.ts";
 import { listForRule, settleForRule, takeForRule } from "./rules.ts";
 import { noRunTimes, runTimes } from "./stats/durations.ts";
 import { NO_SERIES, partitionSeries } from "./stats/series.ts";
@@ -217,8 +218,17 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     return [...findHeldIds(this.sql, ids, traces), ...earlyFeedback(this.sql, ids)];
   }
 
-  async which(ids: string[]): Promise<string[]> {
-    return this.known(() => storedIds(this.sql, ids)) ?? [];
+  async lookUp(ids: string[]): Promise<Record<"held" | "traces" | "deleted", string[]>> {
+    const look = () => ({
+      held: storedIds(this.sql, ids),
+      traces: storedTraces(this.sql, ids),
+      deleted: [...selectDeleted(this.sql, ids)],
+    });
+    return this.known(look) ?? { held: [], traces: [], deleted: [] };
+  }
+
+  async listIds(after: number, limit: number): Promise<{ ids: string[]; next: number | null }> {
+    return this.known(() => listIds(this.sql, after, limit)) ?? { ids: [], next: null };
   }
 
   async readPage(request: PageRequest): Promise<RunPage | undefined> {

@@ -3,6 +3,7 @@ import { and, asc, desc, eq, gt, gte, lte, max, min, type SQL, sql } from "drizz
 import { inList } from "../../db/conditions.ts";
 import type { Database } from "../../db/client.ts";
 import { projects, tracePartitions } from "./table.ts";
+import type { ProjectDay } from "../lookup/rpc.ts";
 import type { PartitionLocation } from "../types.ts";
 
 export type PartitionRow = typeof tracePartitions.$inferSelect;
@@ -12,30 +13,30 @@ function ofProject(workspaceId: string, projectId: string | undefined): SQL | un
   return projectId === undefined ? ofWorkspace : and(ofWorkspace, eq(tracePartitions.projectId, projectId));
 }
 
-/**
- * The partitions of a workspace's projects on the given days, or on all days, newest first. `most` limits the days of projects,
- * not the partitions: each day comes with all of its shards.
- */
-export async function listWorkspacePartitions(
+/** The days of all projects of a workspace, each once. */
+export async function listAllDays(db: Database, workspaceId: string): Promise<ProjectDay[]> {
+  const { projectId, day } = tracePartitions;
+  return db.selectDistinct({ projectId, day }).from(tracePartitions).where(ofProject(workspaceId, undefined)).all();
+}
+
+/** The shards of days of projects. Days that hold nothing have none. */
+export async function listShardsOfDays(
   db: Database,
   workspaceId: string,
-  where: { days?: string[]; projectId?: string },
-  most: number,
-): Promise<PartitionRow[]> {
-  const { projectId, day, lastRunStartTime } = tracePartitions;
-  const wanted = and(ofProject(workspaceId, where.projectId), where.days && inList(day, where.days));
-  const newest = db
-    .select({ projectId, day })
-    .from(tracePartitions)
-    .where(wanted)
-    .groupBy(projectId, day)
-    .orderBy(desc(day), desc(max(lastRunStartTime)))
-    .limit(most);
+  days: ProjectDay[],
+): Promise<PartitionLocation[]> {
+  if (days.length === 0) return [];
+  const { projectId, day, shard } = tracePartitions;
+  const list = JSON.stringify(days.map((one) => [one.projectId, one.day]));
   return db
-    .select()
+    .select({ projectId, day, shard })
     .from(tracePartitions)
-    .where(and(wanted, sql`(${projectId}, ${day}) IN ${newest}`))
-    .orderBy(desc(day), desc(lastRunStartTime))
+    .where(
+      and(
+        ofProject(workspaceId, undefined),
+        sql`(${projectId}, ${day}) IN (SELECT value ->> 0, value ->> 1 FROM json_each(${list}))`,
+      ),
+    )
     .all();
 }
 
@@ -83,9 +84,9 @@ export async function listDays(
   db: Database,
   workspaceId: string,
   projectIds: string[],
-  { first, last, most }: { first: string; last: string; most: number },
+  { first, last, most }: { first: string; last: string; most?: number },
 ): Promise<PartitionRow[]> {
-  return db
+  const days = db
     .select()
     .from(tracePartitions)
     .where(
@@ -96,9 +97,8 @@ export async function listDays(
         lte(tracePartitions.day, last),
       ),
     )
-    .orderBy(desc(tracePartitions.day))
-    .limit(most)
-    .all();
+    .orderBy(desc(tracePartitions.day));
+  return most === undefined ? days.all() : days.limit(most).all();
 }
 
 /** The days of a project that hold runs, with their shards, oldest first, from `firstDay` to `lastDay` (YYYY-MM-DD, both included). */

@@ -27,6 +27,15 @@ export async function projectByName(db: Database, workspaceId: string, name: str
   return project;
 }
 
+/** The project of this name, or undefined when there is none. */
+export async function existingProject(
+  db: Database,
+  workspaceId: string,
+  name: string,
+): Promise<ProjectRow | undefined> {
+  return known.get(`${workspaceId} name ${name}`, () => findProjectByName(db, workspaceId, name));
+}
+
 /** The row of a project that is about to be made. */
 export function newProject(workspaceId: string, name: string, given: Partial<ProjectRow> = {}): ProjectRow {
   return {

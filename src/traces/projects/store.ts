@@ -90,12 +90,8 @@ export async function listProjects(db: Database, workspaceId: string, wanted: Pr
           : reference_free
             ? isNull(projects.referenceDatasetId)
             : isNotNull(projects.referenceDatasetId),
-        ...Object.entries(metadata)
-          .slice(0, 10)
-          .map(
-            ([key, value]) =>
-              sql`EXISTS (SELECT 1 FROM json_each(${projects.extra}, '$.metadata') m WHERE m.key = ${key} AND m.value = json_extract(${JSON.stringify([value])}, '$[0]'))`,
-          ),
+        sql`NOT EXISTS (SELECT 1 FROM json_each(${JSON.stringify(metadata)}) w WHERE NOT EXISTS (
+          SELECT 1 FROM json_each(${projects.extra}, '$.metadata') m WHERE m.key = w.key AND m.value = w.value))`,
       ),
     )
     .orderBy(direction(column), direction(projects.id))
@@ -115,7 +111,7 @@ export async function listExperiments(db: Database, workspaceId: string): Promis
   return rows.map(({ id }) => id);
 }
 
-/** The experiments on a dataset, at most a hundred. */
+/** The experiments on a dataset, oldest first. */
 export async function listProjectsOfDataset(
   db: Database,
   workspaceId: string,
@@ -125,7 +121,7 @@ export async function listProjectsOfDataset(
     .select()
     .from(projects)
     .where(and(eq(projects.workspaceId, workspaceId), eq(projects.referenceDatasetId, datasetId)))
-    .limit(100)
+    .orderBy(asc(projects.startTime), asc(projects.id))
     .all();
 }
 

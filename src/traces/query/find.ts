@@ -12,15 +12,19 @@ import {
   type RunPosition,
   type TraceTreeRun,
 } from "../types.ts";
+import { dayBounds } from "../time.ts";
 import { placeholder } from "./responses.ts";
-import { acrossMidnight } from "./midnight.ts";
+import { acrossMidnight, callsEach } from "./midnight.ts";
 import { resolveScope } from "./scope.ts";
 import { MAX_RUNS_OF_TRACE } from "./schema.ts";
 import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";
 import { askPartitions, newQueryBudget } from "./stats.ts";
 
 export interface RunFindRequest {
+  /** Empty: all projects of the workspace. */
   projectIds: string[];
+  /** Where the runs are, when the caller has located them. */
+  locations?: PartitionLocation[];
   selection: RunSelection;
   order: "asc" | "desc";
   after: RunPosition | null;
@@ -40,13 +44,30 @@ export const AT_ONCE = 6;
 /** Payload bytes of one page: a page ends early rather than fill the memory. */
 export const PAGE_BYTES = 12 * 1024 * 1024;
 
-/** One page of runs, in the order of their start. The filters must have been checked (`checkSelection`). */
+/**
+ * Calls of one page: a request may make 10,000, and code that reads several pages makes more. The page then ends early, also
+ * without a run, and the next one goes on.
+ */
+const MAX_CALLS = 2_000;
+
+/**
+ * One page of runs, in the order of their start. The filters must have been checked (`checkSelection`). A page can end before its
+ * limit; only one whose `next` is null is the last.
+ */
 export async function findRuns(env: Env, workspaceId: string, find: RunFindRequest): Promise<RunFindPage> {
   const { order, after, limit } = find;
   const selection = after ? narrowSelection(find.selection, order, after) : find.selection;
-  const scope = await resolveScope(env, database(env.DB), workspaceId, find.projectIds, selection, order);
+  const scope =
+    find.locations ?? (await resolveScope(env, database(env.DB), workspaceId, find.projectIds, selection, order));
   const runs: QueriedRun[] = [];
+  let calls = 0;
   for (const partitions of groupByDay(scope)) {
+    const own = partitions.length * callsEach(selection);
+    if (calls > 0 && calls + own > MAX_CALLS) {
+      const next = edgeOf(partitions[0] as PartitionLocation, order);
+      return { runs: await loadPayloads(env, runs, find.values), next };
+    }
+    calls += own;
     const wanted = limit + 1 - runs.length;
     const page = await askAll(env, workspaceId, partitions, { ...find, selection }, wanted);
     runs.push(...page.runs);
@@ -58,6 +79,26 @@ export async function findRuns(env: Env, workspaceId: string, find: RunFindReque
     }
   }
   return { runs: await loadPayloads(env, runs, find.values), next: null };
+}
+
+/** The position before all runs of a day, in the order. */
+function edgeOf({ day }: PartitionLocation, order: "asc" | "desc"): RunPosition {
+  const { start, end } = dayBounds(day);
+  return order === "asc" ? { start_time: start, id: "" } : { start_time: end - 1, id: "~" };
+}
+
+/** All runs, page by page. */
+export async function* eachRun(
+  env: Env,
+  workspaceId: string,
+  find: Omit<RunFindRequest, "after">,
+): AsyncGenerator<QueriedRun> {
+  for (let after: RunPosition | null = null; ;) {
+    const page: RunFindPage = await findRuns(env, workspaceId, { ...find, after });
+    yield* page.runs;
+    if (page.next === null) return;
+    after = page.next;
+  }
 }
 
 /** Checks the filters of a selection. An empty filter is no filter. @throws Problem 400 */

@@ -3,9 +3,9 @@ import { isObject, parseJson } from "../../lib/json.ts";
 import { openSealedBlobs } from "../../access/encryption/blobs.ts";
 import { Problem } from "../../lib/problem.ts";
 import type { RunSelection } from "../rpc.ts";
-import type { LargeField, QueriedRun, RunPosition } from "../types.ts";
+import type { LargeField, QueriedRun } from "../types.ts";
 import { payloadText } from "./responses.ts";
-import { findRuns } from "./find.ts";
+import { eachRun } from "./find.ts";
 
 // The messages in a run's inputs and outputs, in the forms of LangChain, OpenAI, Anthropic and the SDKs' wrappers.
 
@@ -152,15 +152,15 @@ async function* readRuns(
   env: Env,
   { workspaceId, projectIds, selection }: MessageScope,
 ): AsyncGenerator<QueriedRun, void, void> {
-  let after: RunPosition | null = null;
   let count = 0;
-  do {
-    const find = { projectIds, selection, order: "asc" as const, after, limit: PAGE, payloads: FIELDS };
-    const page = await findRuns(env, workspaceId, find);
-    for (const run of page.runs) {
-      if (++count > MAX_RUNS) throw new Problem(413, `The messages are in more than ${MAX_RUNS} runs. Read the runs.`);
-      yield run;
-    }
-    after = page.next;
-  } while (after);
+  for await (const run of eachRun(env, workspaceId, {
+    projectIds,
+    selection,
+    order: "asc",
+    limit: PAGE,
+    payloads: FIELDS,
+  })) {
+    if (++count > MAX_RUNS) throw new Problem(413, `The messages are in more than ${MAX_RUNS} runs. Read the runs.`);
+    yield run;
+  }
 }

@@ -7,6 +7,9 @@ import type { PartitionLocation } from "../types.ts";
 import { listPartitions } from "../projects/partitions.ts";
 import { dayBounds, toDay } from "../time.ts";
 
+/** The calls for a partition: with a filter on the whole trace, the days beside it are read, too. */
+export const callsEach = ({ traceFilter, treeFilter }: RunSelection): number => (traceFilter || treeFilter ? 8 : 1);
+
 /**
  * The selection for one partition: with filters on the whole trace, it says what the partitions of the day before and the
  * day after find of the traces that they share with it.

@@ -173,3 +173,23 @@ export function readRankCursor(by: string, text: string | undefined): RankPositi
   if (order !== by) throw invalid();
   return { figure, id };
 }
+
+// Threads by their first turn: the beginning of the window, which would otherwise move from page to page, and the last thread of the page.
+
+export interface ThreadPosition {
+  /** Microseconds. */
+  from: number;
+  minStart: string;
+  id: string;
+}
+
+const ThreadCursor = v.tuple([v.pipe(v.number(), v.integer()), v.string(), v.pipe(v.string(), v.maxLength(500))]);
+
+export const writeThreadCursor = ({ from, minStart, id }: ThreadPosition): string => encode([from, minStart, id]);
+
+/** Undefined without a cursor. 422 for an invalid one. */
+export function readThreadCursor(text: string | null | undefined): ThreadPosition | undefined {
+  if (!text) return undefined;
+  const [from, minStart, id] = decode(ThreadCursor, text);
+  return { from, minStart, id };
+}

@@ -13,7 +13,7 @@ import { locateRuns } from "../locate.ts";
 import type { RunSelection } from "../rpc.ts";
 import { tracePartition } from "../stub.ts";
 import { LARGE_FIELDS } from "../types.ts";
-import { DAY_MICROS, dayBounds, HOUR_MICROS } from "../time.ts";
+import { DAY_MICROS, HOUR_MICROS } from "../time.ts";
 import { readContext, NAMES_V1, payloadNames, runV1, Run } from "./row.ts";
 import { readCursor, readRankCursor, writeCursor, writeRankCursor, runsResponse } from "./responses.ts";
 import {
@@ -131,14 +131,14 @@ export const runQueriesV1 = new Hono<App>()
   .get("/runs/:run_id", doc("Read a run", ReadRun), param(RunId), query(ReadV1), async (c) => {
     const { workspaceId } = c.get("principal");
     const { run_id: id } = c.req.valid("param");
-    const { session_id: projectId, start_time: start, include_messages } = c.req.valid("query");
-    const location = (await locateRuns(c.env, database(c.env.DB), workspaceId, [id], { projectId, start })).get(id);
+    const { session_id: projectId, include_messages } = c.req.valid("query");
+    const location = (await locateRuns(c.env, database(c.env.DB), workspaceId, [id], projectId)).get(id);
     if (!location) throw new Problem(404, "Run not found.");
     const partition = tracePartition(c.env, workspaceId, location);
-    const { start: startTime, end: endTime } = dayBounds(location.day);
     const find = {
       projectIds: [location.projectId],
-      selection: { ids: [id], startTime, endTime },
+      locations: [location],
+      selection: { ids: [id] },
       order: "desc" as const,
       after: null,
       limit: 1,

@@ -16,8 +16,24 @@ import { listProjectsOfDataset } from "../projects/store.ts";
 import { DAY_MICROS, isoFromMicros } from "../time.ts";
 import { roundCost } from "../../limits/prices/price-list.ts";
 import { readContext, isOfTree, NAMES_V2, payloadNames, runOfTree, runV2, valuePayloads, SelectedRun } from "./row.ts";
-import { readCursor, writeCursor, runsResponse, type ResponsePage, pageResponse } from "./responses.ts";
-import { checkSelection, type RunFindRequest, findRuns, type RunFindPage, selectPayloads, readTree } from "./find.ts";
+import {
+  readCursor,
+  writeCursor,
+  readThreadCursor,
+  writeThreadCursor,
+  runsResponse,
+  type ResponsePage,
+  pageResponse,
+} from "./responses.ts";
+import {
+  checkSelection,
+  eachRun,
+  type RunFindRequest,
+  findRuns,
+  type RunFindPage,
+  selectPayloads,
+  readTree,
+} from "./find.ts";
 import {
   QueryThreads,
   QueryThreadTraces,
@@ -29,7 +45,10 @@ import {
   RunId,
   ThreadId,
 } from "./schema.ts";
-import { listThreads, TracedThread } from "./threads.ts";
+import { compareThreads, listThreads, TracedThread } from "./threads.ts";
+
+/** The most bytes of the payloads of a trace in one answer: all runs are sorted in memory. */
+const MAX_TRACE_BYTES = 32 * 1024 * 1024;
 
 const doc = createDoc("Traces");
 
@@ -67,9 +86,9 @@ export const runQueriesV2 = new Hono<App>()
   .get("/runs/:run_id", doc("Read a run", SelectedRun), param(RunId), query(ReadV2), async (c) => {
     const { workspaceId } = c.get("principal");
     const { run_id: id } = c.req.valid("param");
-    const { project_id: projectId, start_time: start, ...given } = c.req.valid("query");
+    const { project_id: projectId, start_time: _, ...given } = c.req.valid("query");
     const selects = parseSelects(given.selects ?? given["selects[]"]);
-    const location = (await locateRuns(c.env, database(c.env.DB), workspaceId, [id], { projectId, start })).get(id);
+    const location = (await locateRuns(c.env, database(c.env.DB), workspaceId, [id], projectId)).get(id);
     const selection = { ids: [id] };
     const found = location
       ? await find(c.env, workspaceId, [location.projectId], selection, selects, { limit: 1 })
@@ -101,16 +120,16 @@ export const runQueriesV2 = new Hono<App>()
         return c.json({ items: tree.map((run) => runOfTree(run, selects)) });
       }
       const runs: RunFindPage["runs"] = [];
-      let after: RunFindRequest["after"] = null;
-      do {
-        const page: RunFindPage = await find(c.env, workspaceId, project_id ? [project_id] : [], selection, selects, {
-          limit: 1000,
-          order: "asc",
-          after,
-        });
-        runs.push(...page.runs);
-        after = page.next;
-      } while (after && runs.length < MAX_RUNS_OF_TRACE);
+      const wanted = { projectIds: project_id ? [project_id] : [], selection, order: "asc" as const, limit: 1000 };
+      const payloads = selectPayloads(payloadNames(selects));
+      let bytes = 0;
+      for await (const run of eachRun(c.env, workspaceId, { ...wanted, payloads, values: valuePayloads(selects) })) {
+        runs.push(run);
+        for (const name of payloads) bytes += run[name]?.length ?? 0;
+        if (bytes > MAX_TRACE_BYTES)
+          throw new Problem(413, `The runs are larger than ${MAX_TRACE_BYTES} bytes. Select fewer fields.`);
+        if (runs.length === MAX_RUNS_OF_TRACE) break;
+      }
       const context = await readContext(c.env, serverAddress(c), workspaceId, runs);
       runs.sort((a, b) => (a.dotted_order < b.dotted_order ? -1 : 1));
       return runsResponse(openSealedBlobs(c.env), {
@@ -133,20 +152,27 @@ export const runQueriesV2 = new Hono<App>()
         page_size = 100,
         cursor,
       } = c.req.valid("json");
+      const after = readThreadCursor(cursor);
       const selection = {
         filter,
         traceFilter: trace_filter,
         treeFilter: tree_filter,
-        startTime: min_start_time ?? dayAgo(),
+        startTime: min_start_time ?? after?.from ?? dayAgo(),
         endTime: max_start_time,
       };
       checkSelection(selection);
-      const { threads, complete } = await listThreads(c.env, c.get("principal").workspaceId, project_id, selection);
-      const from = readCursor(cursor)?.start_time ?? 0;
-      const items = threads.slice(from, from + page_size);
-      const end = from + items.length;
-      const next = end < threads.length ? writeCursor({ start_time: end, id: "" }) : null;
-      return pageResponse(c, { items, next_cursor: next, complete });
+      const { workspaceId } = c.get("principal");
+      const { threads, complete } = await listThreads(c.env, workspaceId, project_id, selection, "min_start_time");
+      const place = (one: (typeof threads)[number]): [string, string] => [one.min_start_time, one.thread_id];
+      const left = after
+        ? threads.filter((one) => compareThreads(place(one), [after.minStart, after.id]) > 0)
+        : threads;
+      const items = left.slice(0, page_size);
+      const last = left.length > items.length ? items.at(-1) : undefined;
+      const next_cursor = last
+        ? writeThreadCursor({ from: selection.startTime, minStart: last.min_start_time, id: last.thread_id })
+        : null;
+      return pageResponse(c, { items, next_cursor, complete });
     },
   )
   .get(

@@ -11,7 +11,7 @@ import type { TraceStats, PartitionLocation, FeedbackSum, PartitionStats } from 
 import { listDays } from "../projects/partitions.ts";
 import { toDay, isoFromMicros } from "../time.ts";
 import { roundCost } from "../../limits/prices/price-list.ts";
-import { acrossMidnight } from "./midnight.ts";
+import { acrossMidnight, callsEach } from "./midnight.ts";
 import { resolveScope } from "./scope.ts";
 import { addSums, showSum } from "../review/feedback/sums.ts";
 
@@ -129,8 +129,6 @@ function computeQuantile(durations: TraceStats["durations"], share: number): num
 
 /** A request makes at most 10,000 calls. Half of them are for partitions, because a call can be repeated. */
 const MAX_PARTITIONS_OF_QUERY = 5_000;
-/** The calls for a partition that also reads the days beside it: with a filter on the whole trace. */
-const CALLS_ACROSS = 8;
 
 /** How many partitions a request may still ask, for all of its statistics together. */
 export interface QueryBudget {
@@ -150,9 +148,8 @@ export async function askPartitions<T>(
   ask: (partition: TracePartitionRpc, selection: RunSelection, location: PartitionLocation) => Promise<T>,
   add: (answer: T) => void,
 ): Promise<boolean> {
-  const most = MAX_PARTITIONS_OF_QUERY + 1;
-  const scope = await resolveScope(env, database(env.DB), workspaceId, projectIds, selection, "desc", most);
-  const calls = selection.traceFilter || selection.treeFilter ? CALLS_ACROSS : 1;
+  const scope = await resolveScope(env, database(env.DB), workspaceId, projectIds, selection, "desc");
+  const calls = callsEach(selection);
   const locations = scope.slice(0, Math.floor(budget.partitions / calls));
   budget.partitions -= locations.length * calls;
   // In batches, so that the answers of the newest days are added first and few wait.

@@ -38,8 +38,16 @@ interface ThreadTurns extends Omit<ThreadSummary, "latencies"> {
   latencies: DurationCounter;
 }
 
-/** The threads with a turn in the selection, newest turn first. `complete` is false when there are more, or more days of them. */
-export async function listThreads(env: Env, workspaceId: string, projectId: string, selection: RunSelection) {
+/**
+ * The threads with a turn in the selection, newest turn first; or by their first turn, newest first, an order that further turns do
+ * not change. `complete` is false when there are more, or more days of them. */
+export async function listThreads(
+  env: Env,
+  workspaceId: string,
+  projectId: string,
+  selection: RunSelection,
+  by: "max_start_time" | "min_start_time" = "max_start_time",
+) {
   const threads = new Map<string, ThreadTurns>();
   let whole = true;
   const add = (part: ThreadSummary[]) => {
@@ -53,8 +61,16 @@ export async function listThreads(env: Env, workspaceId: string, projectId: stri
   };
   const asked = { projectIds: [projectId], selection, budget: newQueryBudget() };
   const all = await askPartitions(env, workspaceId, asked, (partition, own) => partition.threads(own), add);
-  const shown = [...threads.values()].map(toWire).sort((a, b) => (a.max_start_time < b.max_start_time ? 1 : -1));
+  const shown = [...threads.values()]
+    .map(toWire)
+    .sort((a, b) => compareThreads([a[by], a.thread_id], [b[by], b.thread_id]));
   return { threads: shown, complete: all && whole };
+}
+
+/** By time, newest first, then by id. */
+export function compareThreads([a, id]: [time: string, id: string], [b, other]: [time: string, id: string]): number {
+  if (a !== b) return a < b ? 1 : -1;
+  return id === other ? 0 : id < other ? -1 : 1;
 }
 
 function newThread({ latencies, ...summary }: ThreadSummary): ThreadTurns {

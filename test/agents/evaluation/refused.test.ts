@@ -10,6 +10,7 @@ function serverWith(count: number, refuses: (example: number) => boolean) {
   const send: SendRequest = async (method, path, body) => {
     const route = `${method} ${path.split("?")[0]}`;
     sent.push(route);
+    if (route === "GET /api/v1/datasets/d/versions") return Response.json([{ as_of: "2026-01-01T00:00:00Z" }]);
     if (route === "GET /api/v1/examples")
       return Response.json(Array.from({ length: count }, (_, i) => ({ id: `e${i}`, inputs: { i }, outputs: null })));
     if (route === "POST /runs/wait") {
@@ -50,4 +51,28 @@ test("an experiment of which all runs are refused is refused", async () => {
   const server = serverWith(2, () => true);
   await expect(server.run()).rejects.toThrow("The budget is spent.");
   expect(server.count("PATCH /api/v1/sessions/x")).toBe(1);
+});
+
+test("all pages of examples are of one version, so that changes meanwhile do not move them", async () => {
+  const pages: URLSearchParams[] = [];
+  const send: SendRequest = async (method, path, body) => {
+    const [route, query] = path.split("?");
+    if (route === "/api/v1/datasets/d/versions") return Response.json([{ as_of: "2026-01-01T00:00:00Z" }]);
+    if (route === "/api/v1/examples") {
+      pages.push(new URLSearchParams(query));
+      const count = pages.length === 1 ? 100 : 20;
+      return Response.json(
+        Array.from({ length: count }, (_, i) => ({ id: `${pages.length}.${i}`, inputs: {}, outputs: null })),
+      );
+    }
+    if (method === "POST" && path === "/runs/wait")
+      return Response.json({ body }, { headers: { "content-location": `/threads/x/runs/${crypto.randomUUID()}` } });
+    return Response.json({ id: "x", name: "x", run_count: 120 });
+  };
+  const wanted = { dataset: "d", assistant: "a", prefix: "x", evaluators: [], concurrency: 20 };
+  expect(await runExperiment(send, wanted)).toMatchObject({ done: 120 });
+  expect(pages.map((page) => [page.get("as_of"), page.get("offset")])).toEqual([
+    ["2026-01-01T00:00:00Z", "0"],
+    ["2026-01-01T00:00:00Z", "100"],
+  ]);
 });

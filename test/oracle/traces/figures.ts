@@ -12,14 +12,15 @@ export function percentile(values: readonly number[], share: number): number | n
 
 const listLatencies = (runs: readonly Run[]) => runs.flatMap(({ latency }) => (latency === null ? [] : [latency]));
 
-/** Tokens of runs, each with what is below it on its day. */
+/** Tokens of runs and of what is below them on their days: each call counts once. */
 function sumSpent(runs: readonly Run[], all: readonly Run[], kind: "prompt" | "completion"): number {
   const days = new Map(runs.map(({ id, day }) => [id, day]));
   const spenders = all.filter(({ runType }) => runType === "llm");
-  return sum(spenders.map(({ path, day, tokens }) => tokens[kind] * path.filter((id) => days.get(id) === day).length));
+  const counted = spenders.filter(({ path, day }) => path.some((id) => days.get(id) === day));
+  return sum(counted.map(({ tokens }) => tokens[kind]));
 }
 
-/** What `/runs/stats/series` says of a set of runs. */
+/** What `/runs/stats/series` says of a set of runs. `all`: those whose calls can count. */
 export function computeFigures(runs: readonly Run[], all: readonly Run[]) {
   const [prompt, completion] = [sumSpent(runs, all, "prompt"), sumSpent(runs, all, "completion")];
   return {

@@ -58,8 +58,9 @@ export class Sums {
       groups: (Json & { key: string })[];
       buckets: (Json & { start_time: string })[];
     };
+    // A group has what its own runs have used.
     const pickShown = (own: readonly Run[], stats: Json) => {
-      const wanted = computeFigures(own, runs);
+      const wanted = computeFigures(own, own);
       const seen = Object.fromEntries(
         Object.entries(wanted).map(([key, value]) => [
           key,

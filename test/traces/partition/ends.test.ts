@@ -136,7 +136,7 @@ describe("a write of a day that expires", () => {
     { what: "the project", read: /"projects"/, tier: "longlived" },
     { what: "the links that end, beside a trace that is kept", read: /"shares"/, tier: "shortlived" },
   ])("keeps the day when it waits for others while the alarm reads $what", async ({ what, read, tier }) => {
-    const { first, project, object, identity, createLaterRun } = await overdue(`waiting: ${what}`);
+    const { first, project, object, identity, createLaterRun, stub } = await overdue(`waiting: ${what}`);
     const kept = createLaterRun();
     expect((await send(kept)).status).toBe(202);
     expect((await caller.fetch(`/runs/${first.id}/share`, { method: "PUT", body: {} })).status).toBe(200);
@@ -163,7 +163,7 @@ describe("a write of a day that expires", () => {
       own.env = before;
       expect(await stored).toEqual({ shards: 1, left: [] });
     });
-    expect([await readRunStatus(first), (await caller.fetch(`/runs/${id}`)).status]).toEqual([200, 200]);
+    expect([await readRunStatus(first), (await stub.lookUp([id])).held]).toEqual([200, [id]]);
     const links = env.DB.prepare("SELECT target_id FROM shares WHERE project_id = ?").bind(project);
     expect((await links.all()).results).toEqual([{ target_id: first.id }]);
   });

@@ -78,7 +78,7 @@ describe("a partition that holds nothing", () => {
   it("stores nothing, with any read", async () => {
     const { stub, object, tables, identity } = await newPartition();
     const id = crypto.randomUUID();
-    expect(await stub.which([id])).toEqual([]);
+    expect((await stub.lookUp([id])).held).toEqual([]);
     expect(await stub.query(read)).toEqual({ runs: [], done: true });
     expect(await stub.readPage(page)).toBeUndefined();
     expect(await stub.crossing()).toEqual([]);
@@ -104,7 +104,7 @@ describe("a partition that holds nothing", () => {
     expect(await tables()).toEqual([]);
     expect(await alarm()).toBeNull();
     expect(await stub.query(read)).toEqual({ runs: [], done: true });
-    expect(await stub.which([first.id])).toEqual([]);
+    expect((await stub.lookUp([first.id])).held).toEqual([]);
     expect(await tables()).toEqual([]);
     const second = write();
     await stub.upsert(identity, [second]);

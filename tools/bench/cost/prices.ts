@@ -21,7 +21,7 @@ export interface Price {
 
 const sum = (counts: Counts, ...meters: Meter[]) => meters.reduce((total, meter) => total + (counts[meter] ?? 0), 0);
 
-const CLASSES = ["Ledger", "Limiter", "Thread", "ThreadIndex", "TracePartition"] as const;
+const CLASSES = ["Ledger", "Limiter", "Thread", "ThreadIndex", "TraceIndex", "TracePartition"] as const;
 
 const ofObjects = (counts: Counts, ...meters: ObjectMeter[]) =>
   sum(counts, ...CLASSES.flatMap((name) => meters.map((meter): Meter => `${meter}: ${name}`)));

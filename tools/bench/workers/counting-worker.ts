@@ -9,6 +9,7 @@ import worker, {
   Limiter as OwnLimiter,
   Thread as OwnThread,
   ThreadIndex as OwnIndex,
+  TraceIndex as OwnTraceIndex,
   TracePartition as OwnPartition,
 } from "./bench-worker.ts";
 import { countBindings } from "./counting/bindings.ts";
@@ -52,6 +53,12 @@ export class ThreadIndex extends OwnIndex {
   }
 }
 
+export class TraceIndex extends OwnTraceIndex {
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(countStorage(ctx, "TraceIndex"), countBindings(env));
+  }
+}
+
 export class TracePartition extends OwnPartition {
   constructor(ctx: DurableObjectState, env: Env) {
     super(countStorage(ctx, "TracePartition"), countBindings(env));
@@ -66,6 +73,7 @@ countMethods(Thread, "Thread");
 countMethods(Ledger, "Ledger");
 countMethods(Limiter, "Limiter");
 countMethods(ThreadIndex, "ThreadIndex");
+countMethods(TraceIndex, "TraceIndex");
 countMethods(TracePartition, "TracePartition");
 
 interface Sized {

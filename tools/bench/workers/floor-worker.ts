@@ -37,6 +37,7 @@ export class Thread extends DurableObject<Env> {
 export class Ledger extends DurableObject<Env> {}
 export class Limiter extends DurableObject<Env> {}
 export class ThreadIndex extends DurableObject<Env> {}
+export class TraceIndex extends DurableObject<Env> {}
 export class TracePartition extends DurableObject<Env> {}
 
 export default {

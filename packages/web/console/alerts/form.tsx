@@ -1,6 +1,5 @@
 /** The form of an alert: a new one, or one that is there. */
 import { useState } from "react";
-import { useProjects } from "../../api/queries.ts";
 import { useAction } from "../../api/me.ts";
 import { More, Form, Input, Select, Box, TextArea } from "../../resources/Form.tsx";
 import { FilterInput } from "../../resources/FilterInput.tsx";
@@ -25,7 +24,6 @@ const UNITS: Record<Metric, string> = {
 };
 
 export function AlertForm({ row, start, onSave, onCancel }: FormProps<Alert, Draft>) {
-  const projects = useProjects().data ?? [];
   const action = useAction("traces.write");
   const [draft, setDraft] = useState(start);
   const set = (change: Partial<Draft>) => setDraft((now) => ({ ...now, ...change }));
@@ -43,10 +41,10 @@ export function AlertForm({ row, start, onSave, onCancel }: FormProps<Alert, Dra
         onCancel={onCancel}
       >
         <Input label="Name" maxLength={200} {...text("name")} />
-        <ProjectSelect projects={projects} value={draft.project} onChange={(project) => set({ project })} />
+        <ProjectSelect value={draft.project} onChange={(project) => set({ project })} />
         <FilterInput
           label="Filter"
-          help="Which runs count. eq(is_root, true): whole traces, so that no cost or token counts twice. Empty: every run."
+          help="Which runs count. eq(is_root, true): whole traces. Empty: every run. Tokens and costs count once in either case."
           value={draft.filter}
           onChange={(filter) => set({ filter })}
         />

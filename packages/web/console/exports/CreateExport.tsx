@@ -4,6 +4,7 @@ import { useAction } from "../../api/me.ts";
 import { Modal } from "../../ui/Modal.tsx";
 import { Form, Input, Select } from "../../resources/Form.tsx";
 import css from "../../resources/parts.module.css";
+import { ProjectOptions, ProjectWords, useProjectSearch } from "../../resources/ProjectSelect.tsx";
 import { Loaded } from "../../resources/states.tsx";
 import { everyText } from "./days.ts";
 import { createJob } from "./queries.ts";
@@ -30,6 +31,7 @@ export function CreateExport({
   const projects = useProjects();
   const [destination, setDestination] = useState(destinations[0]?.id ?? "");
   const [project, setProject] = useState("");
+  const choice = useProjectSearch(project === EXPERIMENTS ? "" : project);
   const [hours, setHours] = useState(0);
   const [first, setFirst] = useState(dayBefore(7));
   const [last, setLast] = useState(dayBefore(1));
@@ -39,7 +41,7 @@ export function CreateExport({
   const wrong = once && last < first ? "The last day is before the first." : undefined;
   const submit = async () => {
     if (wrong !== undefined) return;
-    const chosen = project || projects.data?.[0]?.id || EXPERIMENTS;
+    const chosen = project || choice.projects[0]?.id || EXPERIMENTS;
     const made = await createJob({
       bulk_export_destination_id: destination,
       ...(chosen === EXPERIMENTS ? { all_experiments: true } : { session_id: chosen }),
@@ -60,20 +62,17 @@ export function CreateExport({
         <p className={css.note}>There is no destination to write to. Create one first.</p>
       ) : (
         <Loaded query={projects} what="projects" rows={4}>
-          {(rows) => (
+          {() => (
             <Form
               action={action}
               submit={once ? "Create export" : "Create schedule"}
               onSubmit={submit}
               onCancel={onClose}
             >
+              {choice.isLong && <ProjectWords words={choice.words} onWords={choice.setWords} />}
               <div className={css.pair}>
                 <Select label="Project" value={project} onChange={(event) => setProject(event.target.value)}>
-                  {rows.map(({ id, name }) => (
-                    <option key={id} value={id}>
-                      {name}
-                    </option>
-                  ))}
+                  <ProjectOptions projects={choice.projects} value={project || (choice.projects[0]?.id ?? "")} />
                   <option value={EXPERIMENTS}>All experiments</option>
                 </Select>
                 <Select

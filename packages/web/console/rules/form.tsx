@@ -1,6 +1,5 @@
 /** The form of a rule: a new one, or one that is there. */
 import { useState } from "react";
-import { useProjects } from "../../api/queries.ts";
 import { useAction } from "../../api/me.ts";
 import { FilterInput } from "../../resources/FilterInput.tsx";
 import { Form, Input, More } from "../../resources/Form.tsx";
@@ -13,13 +12,6 @@ import type { FormProps } from "../../resources/NewPage.tsx";
 import type { Rule } from "./types.ts";
 
 export function RuleForm({ row, start, onSave, onCancel }: FormProps<Rule, Draft>) {
-  const known = useProjects().data ?? [];
-  const projects = row
-    ? [
-        ...known.filter((project) => project.id !== row.session_id),
-        { id: row.session_id, name: row.session_name ?? row.session_id },
-      ]
-    : known;
   const action = useAction("traces.write");
   const [draft, setDraft] = useState(start);
   const set = (change: Partial<Draft>) => setDraft((now) => ({ ...now, ...change }));
@@ -34,7 +26,6 @@ export function RuleForm({ row, start, onSave, onCancel }: FormProps<Rule, Draft
         <Input label="Name" maxLength={200} value={draft.name} onChange={({ target }) => set({ name: target.value })} />
         <div className={parts.pair}>
           <ProjectSelect
-            projects={projects}
             value={draft.project}
             fixed={row !== undefined}
             {...(row && { help: "The project of a rule does not change." })}

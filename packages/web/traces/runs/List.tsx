@@ -4,6 +4,7 @@ import { lazy, Suspense, useEffect, useMemo, useRef, useState } from "react";
 import { useLocation, useSearchParams, Link } from "wouter";
 import { ApiError } from "../../api/http.ts";
 import { Page } from "../../resources/Page.tsx";
+import { ProjectOptions, ProjectWords, useProjectSearch } from "../../resources/ProjectSelect.tsx";
 import { LONGEST } from "../../resources/range.ts";
 import { useRange, RangePicker } from "../../resources/RangePicker.tsx";
 import { Loaded } from "../../resources/states.tsx";
@@ -46,6 +47,7 @@ export function List() {
   const projects = useProjects();
   const [hidden, setHidden] = useHidden();
   const project = params.get("project") ?? projects.data?.[0]?.id;
+  const choice = useProjectSearch(project ?? "");
   const wanted = readWanted(params, project);
   const sort = readSort(params);
   const traces = useTraces(wanted, range, sort);
@@ -109,18 +111,14 @@ export function List() {
       tools={
         projects.data?.length !== 0 && (
           <>
+            {choice.isLong && <ProjectWords words={choice.words} onWords={choice.setWords} />}
             <select
               className={`${controls.field} ${css.project}`}
               aria-label="Project"
               value={project}
               onChange={(event) => set({ project: event.target.value, peek: "" })}
             >
-              {!projects.data?.some(({ id }) => id === project) && <option value={project}>{project}</option>}
-              {projects.data?.map(({ id, name }) => (
-                <option key={id} value={id}>
-                  {name}
-                </option>
-              ))}
+              <ProjectOptions projects={choice.projects} value={project ?? ""} />
             </select>
             <Search wanted={wanted} onChange={set} />
             <Button

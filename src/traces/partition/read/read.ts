@@ -82,6 +82,32 @@ export function storedIds(sql: SqlStorage, ids: string[]): string[] {
   return rows.toArray().map(({ id }) => id);
 }
 
+/** The ids whose traces have a run in this partition. */
+export function storedTraces(sql: SqlStorage, ids: string[]): string[] {
+  const rows = sql.exec<{ id: string }>(
+    `SELECT j.value AS id FROM json_each(?) j WHERE EXISTS ${numbersOfTraces("SELECT j.value AS id")}`,
+    JSON.stringify(ids),
+  );
+  return rows.toArray().map(({ id }) => id);
+}
+
+/** The ids of runs, their traces and their parents, each once, in the order of the table. */
+export function listIds(sql: SqlStorage, after: number, limit: number): { ids: string[]; next: number | null } {
+  const rows = sql
+    .exec<{ n: number; id: string; trace_id: string; parent_run_id: string | null }>(
+      "SELECT n, id, trace_id, parent_run_id FROM runs WHERE n > ? ORDER BY n LIMIT ?",
+      after,
+      limit,
+    )
+    .toArray();
+  const ids = rows.flatMap(({ id, trace_id, parent_run_id }) => [
+    id,
+    trace_id,
+    ...(parent_run_id ? [parent_run_id] : []),
+  ]);
+  return { ids: [...new Set(ids)], next: rows.length < limit ? null : (rows.at(-1)?.n ?? null) };
+}
+
 interface Rows {
   rows: QueriedRow[];
   bytes: number;
@@ -179,9 +205,17 @@ function readRows(
   for (const row of found) {
     if (read.rows.length === limit || read.bytes >= maxBytes) return { ...read, done: false };
     read.rows.push(row);
-    read.bytes += row.bytes + (row.feedback_stats?.length ?? 0);
+    read.bytes += weighRow(row, payloads);
   }
   return read;
+}
+
+/** The approximate memory of what a query gives of a run. A payload in R2 that must be loaded counts, too. */
+function weighRow(row: QueriedRow, payloads: LargeField[]): number {
+  const large = row.large ? (JSON.parse(row.large) as Partial<Record<LargeField, LargePayload>>) : {};
+  const heavy = payloads.map((field) => (row[field]?.length ?? 0) + (large[field]?.bytes ?? 0));
+  const light = [row.dotted_order, row.metadata, row.tags, row.feedback_stats, row.attachments];
+  return light.reduce((sum, text) => sum + (text?.length ?? 0), 400) + heavy.reduce((a, b) => a + b, 0);
 }
 
 /** The window cut at the position: SQLite would otherwise read the index from the window's begin at every page. */

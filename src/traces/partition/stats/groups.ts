@@ -1,6 +1,7 @@
 /** Sums of runs by hour, name, type, status, place and model: what statistics and charts are made of. */
 import { HOUR_MICROS } from "../../time.ts";
 import type { RunSums } from "../../types.ts";
+import { USAGE_COLUMNS } from "./counted.ts";
 import { clip } from "../../text.ts";
 import { toStep } from "./durations.ts";
 
@@ -10,6 +11,8 @@ export type Sketch = Record<string, number>;
 export interface GroupSums extends RunSums {
   latencies: Sketch;
   first_tokens: Sketch;
+  /** The sums of `USAGE_COLUMNS` over the runs whose totals are their own (tables.ts). */
+  own: number[];
 }
 
 export interface GroupKey {
@@ -35,6 +38,7 @@ export const GROUPED_COLUMNS = [
   "r.run_type",
   "r.status",
   "r.is_root",
+  "r.spends",
   "r.metadata ->> '$.ls_model_name'",
   "r.end_time",
   "r.first_token_time",
@@ -60,13 +64,19 @@ export const NO_SUMS: RunSums = {
   last_run_start_time: null,
 };
 
-/** Adds one row of `GROUPED`. `formatKey` says which group it belongs to. */
-export function addRun(groups: Groups, row: SqlStorageValue[], formatKey: (key: GroupKey) => string): void {
-  const [start, name, run_type, status, is_root, model, end, first, ...counts] = row as [
+/** Adds one row of `GROUPED`. `formatKey` says which group it belongs to. `isCounted`: whether its tokens and costs count. */
+export function addRun(
+  groups: Groups,
+  row: SqlStorageValue[],
+  formatKey: (key: GroupKey) => string,
+  isCounted: (spends: boolean) => boolean = () => true,
+): void {
+  const [start, name, run_type, status, is_root, spends, model, end, first, ...counts] = row as [
     number,
     string,
     string,
     string,
+    number,
     number,
     string | number | null,
     number | null,
@@ -85,12 +95,11 @@ export function addRun(groups: Groups, row: SqlStorageValue[], formatKey: (key: 
   group.run_count++;
   if (status === "error") group.error_count++;
   if (first !== null) group.streaming_count++;
-  group.total_tokens += counts[0] ?? 0;
-  group.prompt_tokens += counts[1] ?? 0;
-  group.completion_tokens += counts[2] ?? 0;
-  group.total_cost += counts[3] ?? 0;
-  group.prompt_cost += counts[4] ?? 0;
-  group.completion_cost += counts[5] ?? 0;
+  USAGE_COLUMNS.forEach((name, i) => {
+    const amount = counts[i] ?? 0;
+    if (isCounted(spends === 1)) group[name] += amount;
+    if (spends === 1) group.own[i] = (group.own[i] ?? 0) + amount;
+  });
   group.last_run_start_time = Math.max(group.last_run_start_time ?? 0, start);
   // SDKs give beginnings by the microsecond and ends by the millisecond, so an end may seem to come first.
   if (end !== null) count(group.latencies, toStep(end - start), 1);
@@ -100,7 +109,7 @@ export function addRun(groups: Groups, row: SqlStorageValue[], formatKey: (key: 
 export function findGroup(groups: Groups, id: string, key: GroupKey): Group {
   const known = groups.get(id);
   if (known) return known;
-  const group = { ...key, ...NO_SUMS, latencies: {}, first_tokens: {} };
+  const group = { ...key, ...NO_SUMS, latencies: {}, first_tokens: {}, own: [] };
   groups.set(id, group);
   return group;
 }
@@ -118,6 +127,7 @@ export function addSums(to: GroupSums, from: GroupSums): void {
   if (from.last_run_start_time !== null) {
     to.last_run_start_time = Math.max(to.last_run_start_time ?? 0, from.last_run_start_time);
   }
+  from.own.forEach((sum, i) => (to.own[i] = (to.own[i] ?? 0) + sum));
   addSketch(to.latencies, from.latencies);
   addSketch(to.first_tokens, from.first_tokens);
 }

@@ -14,6 +14,7 @@ import {
   type GroupSums,
   MAX_KEY_LENGTH,
 } from "./groups.ts";
+import { type CountedUsage, countedUsage, USAGE_COLUMNS } from "./counted.ts";
 import { type TraceFilter, parseFilter } from "../../filter/filter.ts";
 import type { RunSelection } from "../../rpc.ts";
 import { clip } from "../../text.ts";
@@ -42,7 +43,7 @@ const SUMS = [
   "prompt_cost",
   "completion_cost",
 ] as const;
-const COLUMNS = [...KEYS, ...SUMS, "last_run_start_time", "latencies", "first_tokens"] as const;
+const COLUMNS = [...KEYS, ...SUMS, "last_run_start_time", "latencies", "first_tokens", "own"] as const;
 
 /** Replaces the sums of a block, which are given by the hour. Gives the hours that each sum is of, 0 when there are too many. */
 export function writeSums(sql: SqlStorage, block: number, byHour: Groups): number {
@@ -96,17 +97,25 @@ export type SumsColumn = (typeof SUMS_COLUMNS)[number];
 
 export const isSumsColumn = (name: string): name is SumsColumn => SUMS_COLUMNS.some((column) => column === name);
 
-/** Adds the sums of this width, in hours, that pass the condition, which is on `r`. */
+interface Stored {
+  /** Hours. */
+  width: number;
+  by: SumsBy;
+  counted: CountedUsage;
+  formatKey: (key: GroupKey) => string;
+}
+
+/** Adds the sums of this width that pass the condition, which is on `r`. */
 export function addStored(
   sql: SqlStorage,
   groups: Groups,
-  { width, by, formatKey }: { width: number; by: SumsBy; formatKey: (key: GroupKey) => string },
+  { width, by, counted, formatKey }: Stored,
   condition: { sql: string; values: (string | number)[] },
 ): void {
   const apart = [by.hour ? "r.hour" : [], by.column ? `r.${by.column}` : [], `r.block / ${JOINED}`].flat();
   const rows = sql.exec<Record<string, SqlStorageValue>>(
     `SELECT ${KEYS.map((column) => `min(r.${column}) AS ${column}`).join(", ")},
-       ${SUMS.map((column) => `sum(r.${column}) AS ${column}`).join(", ")},
+       ${SUMS.map((column) => `sum(${sumOf(column, counted)}) AS ${column}`).join(", ")},
        sum(CASE r.status WHEN 'error' THEN r.run_count ELSE 0 END) AS error_count,
        max(r.last_run_start_time) AS last_run_start_time,
        group_concat(r.latencies) AS latencies, group_concat(r.first_tokens) AS first_tokens
@@ -119,11 +128,16 @@ export function addStored(
     const { hour, name, run_type, status, is_root, model, latencies, first_tokens, ...sums } = row as unknown as Joined;
     const key = { hour, name, run_type, status, is_root, model };
     const group = findGroup(groups, formatKey(key), key);
-    addSums(group, { ...sums, latencies: {}, first_tokens: {} });
+    addSums(group, { ...sums, latencies: {}, first_tokens: {}, own: [] });
     for (const sketch of parseSketches(latencies)) addSketch(group.latencies, sketch);
     for (const sketch of parseSketches(first_tokens)) addSketch(group.first_tokens, sketch);
   }
 }
+
+const sumOf = (column: string, counted: CountedUsage) => {
+  const place = counted === "own" ? USAGE_COLUMNS.findIndex((one) => one === column) : -1;
+  return place === -1 ? `r.${column}` : `coalesce(r.own ->> ${place}, 0)`;
+};
 
 type Joined = GroupKey & RunSums & { latencies: string; first_tokens: string };
 
@@ -145,6 +159,7 @@ export function hasSums(sql: SqlStorage): boolean {
 export function isSummed({ startTime: _start, endTime: _end, ...selection }: RunSelection): boolean {
   const { filter, runType: _type, isRoot: _root, hasError: _error, ...others } = selection;
   if (Object.values(others).some((value) => value !== undefined)) return false;
+  if (countedUsage(selection) === "outermost") return false;
   return !filter || isFilterSummed(parseFilter(filter));
 }
 
@@ -158,6 +173,7 @@ function isFilterSummed(filter: TraceFilter): boolean {
 /** The sums of the selected runs in groups, those of most runs first. */
 export function sumRuns(sql: SqlStorage, identity: PartitionIdentity, selection: RunSelection, by: SumsBy): SumsOf[] {
   const groups: Groups = new Map();
+  const counted = countedUsage(selection);
   const groupKey = (key: GroupKey) =>
     JSON.stringify([by.hour ? key.hour : null, by.column ? groupValue(key, by.column) : null]);
   const addRuns = (
@@ -171,7 +187,7 @@ export function sumRuns(sql: SqlStorage, identity: PartitionIdentity, selection:
     const condition = selectionCondition(sql, identity, { ...selection, startTime: window[0], endTime: window[1] });
     const values = [...opened, ...condition.values, ...rest];
     const rows = sql.exec(`SELECT ${GROUPED} FROM ${source} WHERE ${condition.sql} ${more}`, ...values);
-    for (const row of rows.raw()) addRun(groups, row, groupKey);
+    for (const row of rows.raw()) addRun(groups, row, groupKey, (spends) => counted === "totals" || spends);
   };
   const day = dayBounds(identity.day);
   const window: [number, number] = [
@@ -184,7 +200,7 @@ export function sumRuns(sql: SqlStorage, identity: PartitionIdentity, selection:
     for (const width of widths) {
       const blocks = blocksWith(sql, "has_sums", [width]).sealed;
       if (blocks.length === 0) continue;
-      const whole = addWhole(sql, identity, selection, { window, width, groups, by, formatKey: groupKey });
+      const whole = addWhole(sql, identity, selection, { window, width, groups, by, counted, formatKey: groupKey });
       const among = [`AND ${blockSql("r.n")} IN (SELECT value FROM json_each(?))`, [JSON.stringify(blocks)]] as const;
       // What the window has of other hours is read.
       for (const edge of whole ? [[window[0], whole[0]] as const, [whole[1], window[1]] as const] : [window])
@@ -197,13 +213,9 @@ export function sumRuns(sql: SqlStorage, identity: PartitionIdentity, selection:
     .slice(0, MAX_GROUPS);
 }
 
-interface Adding {
+interface Adding extends Stored {
   window: [number, number];
-  /** Hours. */
-  width: number;
   groups: Groups;
-  by: SumsBy;
-  formatKey: (key: GroupKey) => string;
 }
 
 /** Adds the stored sums of this width that are within the window, and gives the bounds of what they cover. */
@@ -211,14 +223,14 @@ function addWhole(
   sql: SqlStorage,
   identity: PartitionIdentity,
   { startTime: _start, endTime: _end, ...timeless }: RunSelection,
-  { window: [from, to], width, groups, by, formatKey }: Adding,
+  { window: [from, to], width, groups, by, counted, formatKey }: Adding,
 ): [number, number] | undefined {
   const step = width * HOUR_MICROS;
   const [first, last] = [Math.ceil(from / step) * step, Math.floor(to / step) * step];
   if (first >= last) return undefined;
   const condition = selectionCondition(sql, identity, timeless);
   const hours = { sql: `r.hour >= ? AND r.hour < ? AND ${condition.sql}`, values: [first, last, ...condition.values] };
-  addStored(sql, groups, { width, by, formatKey }, hours);
+  addStored(sql, groups, { width, by, counted, formatKey }, hours);
   return [first, last];
 }
 

@@ -5,6 +5,7 @@ import { HOUR_MICROS } from "../../time.ts";
 import { selectSource, readBlockCondition } from "../blocks/candidates.ts";
 import { stepSql } from "./durations.ts";
 import { clip } from "../../text.ts";
+import { countedSql, type CountedSql, countedUsage, withTables } from "./counted.ts";
 import { type GroupSums, MAX_KEY_LENGTH } from "./groups.ts";
 import { hasSums, isSummed, sumRuns, isSumsColumn, type SumsColumn } from "./rollups.ts";
 import { numbersOfTraces } from "../store/ids.ts";
@@ -31,10 +32,11 @@ const COLUMNS: Record<Exclude<NonNullable<SeriesRequest["by"]>, "trace_model">, 
 /** Running runs have the step null. */
 const STEP = `CASE WHEN r.end_time IS NOT NULL THEN ${stepSql("r.end_time - r.start_time")} END`;
 
-const FIGURES = `${STEP} AS step, count(*) AS run_count, sum(r.error IS NOT NULL) AS error_count,
-  sum(r.end_time IS NULL) AS pending_count, sum(coalesce(r.prompt_tokens, 0)) AS prompt_tokens,
-  sum(coalesce(r.completion_tokens, 0)) AS completion_tokens, sum(coalesce(r.total_tokens, 0)) AS total_tokens,
-  sum(coalesce(r.total_cost, 0)) AS total_cost`;
+const figures = (column: CountedSql["column"]) => `${STEP} AS step, count(*) AS run_count,
+  sum(r.error IS NOT NULL) AS error_count, sum(r.end_time IS NULL) AS pending_count,
+  ${FIGURE_COLUMNS.map((name) => `sum(coalesce(${column(name)}, 0)) AS ${name}`).join(", ")}`;
+
+const FIGURE_COLUMNS = ["prompt_tokens", "completion_tokens", "total_tokens", "total_cost"] as const;
 
 /** The statistics of no runs. */
 export const NO_SERIES: PartitionSeries = { times: [], keys: [] };
@@ -51,31 +53,41 @@ export function partitionSeries(
   const source = selectSource(sql, readBlockCondition(selection));
   const where = `${source.sql} AND ${condition.sql}`;
   const values = [...source.values, ...condition.values];
-  const grouped = (key: string, from: string, isText: boolean) =>
-    joinFigures(
-      sql.exec<Row>(`SELECT ${key} AS key, ${FIGURES} FROM ${from} WHERE ${where} GROUP BY 1, 2`, ...values),
-      isText,
-    );
+  const counted = countedSql(countedUsage(selection), `${source.from} WHERE ${where}`, values);
+  const grouped = (key: string, from: string, isText: boolean) => {
+    const read = `SELECT ${key} AS key, ${figures(counted.column)} FROM ${from} WHERE ${where} GROUP BY 1, 2`;
+    return joinFigures(sql.exec<Row>(withTables(counted.tables, read), ...counted.values, ...values), isText);
+  };
   const times = canSum
     ? summedSeries(sql, identity, selection, interval, undefined).times
     : grouped(`r.start_time / ${interval} * ${interval}`, source.from, false);
   if (by === undefined) return { times, keys: [] };
   const keys =
     by === "trace_model"
-      ? joinFigures(sql.exec<Row>(traceModels(`${source.from} WHERE ${where}`), ...values), true)
+      ? joinFigures(
+          sql.exec<Row>(traceModels(`${source.from} WHERE ${where}`, counted), ...counted.values, ...values),
+          true,
+        )
       : grouped(COLUMNS[by].sql, `${source.from}${COLUMNS[by].join ?? ""}`, true);
   return { times, keys: keys.sort((a, b) => b.run_count - a.run_count).slice(0, MAX_KEYS) };
 }
 
 /** The figures of the selected runs by each model of their traces. The runs of a trace are read once, also when many of them are selected. */
-const traceModels = (selected: string) => `WITH listed AS MATERIALIZED (
-    SELECT r.trace_id, r.start_time, r.end_time, r.error, r.prompt_tokens, r.completion_tokens, r.total_tokens, r.total_cost
-    FROM ${selected}
-  ), models AS MATERIALIZED (
-    SELECT DISTINCT m.trace_id, m.${MODEL} AS model FROM runs m
-    WHERE m.n IN ${numbersOfTraces("SELECT DISTINCT trace_id AS id FROM listed")} AND m.${MODEL} IS NOT NULL
-  )
-  SELECT t.model AS key, ${FIGURES} FROM models t CROSS JOIN listed r ON r.trace_id = t.trace_id GROUP BY 1, 2`;
+const traceModels = (selected: string, { tables, column }: CountedSql) =>
+  withTables(
+    [
+      ...tables,
+      `listed AS MATERIALIZED (
+        SELECT r.trace_id, r.start_time, r.end_time, r.error, ${FIGURE_COLUMNS.map((name) => `${column(name)} AS ${name}`).join(", ")}
+        FROM ${selected}
+      )`,
+      `models AS MATERIALIZED (
+        SELECT DISTINCT m.trace_id, m.${MODEL} AS model FROM runs m
+        WHERE m.n IN ${numbersOfTraces("SELECT DISTINCT trace_id AS id FROM listed")} AND m.${MODEL} IS NOT NULL
+      )`,
+    ],
+    `SELECT t.model AS key, ${figures((name) => `r.${name}`)} FROM models t CROSS JOIN listed r ON r.trace_id = t.trace_id GROUP BY 1, 2`,
+  );
 
 /** As above, from the sums of sealed blocks, which are by the hour and without tags. */
 function summedSeries(

@@ -15,6 +15,7 @@ import { numbersOfTraces, numbersOfId, OF_IDS } from "../store/ids.ts";
 import { selectSource, readBlockCondition } from "../blocks/candidates.ts";
 import { selectionCondition } from "../read/selection.ts";
 import { readCounts, DurationCounter, stepSql } from "./durations.ts";
+import { type CountedUsage, countedSql, countedUsage, USAGE_COLUMNS, withTables } from "./counted.ts";
 import { addRun, addSums, GROUPED, GROUPED_COLUMNS, type Groups, type GroupSums, NO_SUMS } from "./groups.ts";
 import { hasSums, isSummed, sumRuns } from "./rollups.ts";
 import { joinPayloads, payloadSql } from "../store/payloads.ts";
@@ -26,7 +27,7 @@ const FEW = 2_000;
 /** The statistics of no runs. */
 export const NO_STATS: PartitionStats = { ...NO_SUMS, latencies: new Map(), first_tokens: new Map(), feedback: {} };
 
-const NO_GROUP: GroupSums = { ...NO_SUMS, latencies: {}, first_tokens: {} };
+const NO_GROUP: GroupSums = { ...NO_SUMS, latencies: {}, first_tokens: {}, own: [] };
 
 type Figures = RunSums & Pick<PartitionStats, "latencies" | "first_tokens">;
 
@@ -37,10 +38,14 @@ export function partitionStats(sql: SqlStorage, identity: PartitionIdentity, sel
   const source = selectSource(sql, readBlockCondition(selection));
   const where = `${source.sql} AND ${condition.sql}`;
   const values = [...source.values, ...condition.values];
-  const newest = `SELECT ${GROUPED} FROM ${source.from} WHERE ${where} ORDER BY r.start_time DESC LIMIT ${FEW + 1}`;
+  const newest = `SELECT ${GROUPED}, r.id, r.parent_run_ids FROM ${source.from} WHERE ${where} ORDER BY r.start_time DESC LIMIT ${FEW + 1}`;
   const rows = [...sql.exec(newest, ...values).raw()];
+  const counted = countedUsage(selection);
   // When few runs match, their sums need no second pass over the runs that do not match.
-  const figures = rows.length > FEW ? figuresInSql(sql, `${source.from} WHERE ${where}`, values) : figuresOfRows(rows);
+  const figures =
+    rows.length > FEW
+      ? figuresInSql(sql, `${source.from} WHERE ${where}`, values, counted)
+      : figuresOfRows(rows, counted);
   // SQLite evaluates a list behind IN for an empty table, too: in a large day, the runs are looked up from the feedback.
   const feedback = sql.exec<LightFeedback>(
     source.isSmall
@@ -61,28 +66,39 @@ const stepOfColumn = (column: string) =>
   `CASE WHEN ${column} IS NOT NULL THEN ${stepSql(`${column} - r.start_time`)} END`;
 
 /** One pass over the runs, grouped by the steps of their durations. */
-function figuresInSql(sql: SqlStorage, runs: string, values: (string | number)[]): Figures {
+function figuresInSql(sql: SqlStorage, runs: string, values: (string | number)[], counted: CountedUsage): Figures {
+  const { tables, column, ...bound } = countedSql(counted, runs, values);
   const groups = sql.exec<Record<keyof RunSums, number> & { latency: number | null; first_token: number | null }>(
-    `SELECT ${stepOfColumn("r.end_time")} AS latency, ${stepOfColumn("r.first_token_time")} AS first_token,
+    withTables(
+      tables,
+      `SELECT ${stepOfColumn("r.end_time")} AS latency, ${stepOfColumn("r.first_token_time")} AS first_token,
        count(*) AS run_count, sum(r.error IS NOT NULL) AS error_count, sum(r.first_token_time IS NOT NULL) AS streaming_count,
-       coalesce(sum(r.total_tokens), 0) AS total_tokens, coalesce(sum(r.prompt_tokens), 0) AS prompt_tokens,
-       coalesce(sum(r.completion_tokens), 0) AS completion_tokens, coalesce(sum(r.total_cost), 0) AS total_cost,
-       coalesce(sum(r.prompt_cost), 0) AS prompt_cost, coalesce(sum(r.completion_cost), 0) AS completion_cost,
+       ${USAGE_COLUMNS.map((name) => `coalesce(sum(${column(name)}), 0) AS ${name}`).join(", ")},
        max(r.start_time) AS last_run_start_time
      FROM ${runs} GROUP BY 1, 2`,
+    ),
+    ...bound.values,
     ...values,
   );
-  const sums = { ...NO_GROUP, latencies: {}, first_tokens: {} };
+  const sums = { ...NO_GROUP, latencies: {}, first_tokens: {}, own: [] };
   for (const { latency, first_token, ...group } of groups) {
     const counted = (step: number | null) => (step === null ? {} : { [step]: group.run_count });
-    addSums(sums, { ...group, latencies: counted(latency), first_tokens: counted(first_token) });
+    addSums(sums, { ...group, latencies: counted(latency), first_tokens: counted(first_token), own: [] });
   }
   return { ...pickSums(sums), latencies: readCounts(sums.latencies), first_tokens: readCounts(sums.first_tokens) };
 }
 
-function figuresOfRows(rows: SqlStorageValue[][]): Figures {
+/** `rows`: `GROUPED`, then the id and the ids above it. */
+function figuresOfRows(rows: SqlStorageValue[][], counted: CountedUsage): Figures {
   const groups: Groups = new Map();
-  for (const row of rows) addRun(groups, row, () => "");
+  const selected = new Set(rows.map((row) => row[GROUPED_COLUMNS.length]));
+  const isBelowAnother = (row: SqlStorageValue[]) =>
+    (JSON.parse(row[GROUPED_COLUMNS.length + 1] as string) as string[]).some((id) => selected.has(id));
+  for (const row of rows) {
+    const isCounted = (spends: boolean) =>
+      counted === "outermost" ? !isBelowAnother(row) : counted === "totals" || spends;
+    addRun(groups, row, () => "", isCounted);
+  }
   return {
     ...pickSums(groups.get("") ?? NO_SUMS),
     latencies: countTimes(rows, "r.end_time"),

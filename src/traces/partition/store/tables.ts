@@ -162,6 +162,14 @@ export const PARTITION_SCHEMA: TableSchema = {
      CREATE TABLE rule_counts (
        rule TEXT PRIMARY KEY, taken INTEGER NOT NULL, done INTEGER NOT NULL, failed INTEGER NOT NULL, cost REAL NOT NULL
      ) WITHOUT ROWID;`,
+    // 1: the totals are the run's own usage. 0: they are of runs below it, or repeat what runs above or below it report. So the
+    // totals of the runs with 1 add up to those of the roots. The sums of older blocks cannot tell, and are made again.
+    `ALTER TABLE runs ADD COLUMN spends INTEGER NOT NULL DEFAULT 0;
+     UPDATE runs SET spends = 1 WHERE usage IS NOT NULL AND run_type IN ('llm', 'embedding');
+     -- The sums of those of its runs whose totals are their own, as JSON: the columns from total_tokens to completion_cost.
+     ALTER TABLE rollups ADD COLUMN own TEXT NOT NULL DEFAULT '[]';
+     DELETE FROM rollups;
+     UPDATE blocks SET has_sums = 0;`,
   ],
 };
 
@@ -201,6 +209,7 @@ export interface RunRow {
   followers: number;
   first_change: number;
   timed: number;
+  spends: number;
 }
 
 /** The payloads of a run: a row of `payloads`, or a part of a row of `packs`. */
@@ -254,6 +263,7 @@ export const RUN_COLUMNS = [
   "followers",
   "first_change",
   "timed",
+  "spends",
 ] as const satisfies (keyof RunRow)[];
 
 /** The payload columns that a pack has for each of its runs. */

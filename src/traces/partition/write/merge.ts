@@ -6,7 +6,7 @@ import { isSealedExtra, listExtras, mergeExtras } from "../../encryption.ts";
 import { metadataText } from "../../text.ts";
 import { ATTACHMENTS_BYTES, JOINED_EXTRA_BYTES } from "../../limits.ts";
 import { addCost, type PriceTable } from "../../../limits/prices/prices.ts";
-import type { LargeField, LargePayload, PayloadWrite, RunWrite } from "../../types.ts";
+import { type LargeField, type LargePayload, MODEL_RUNS, type PayloadWrite, type RunWrite } from "../../types.ts";
 import { type Usage, addUsage } from "../../../limits/prices/usage.ts";
 import type { RunRow, WholeRow } from "../store/tables.ts";
 import { isTimed, OF_TRACES, OF_IDS } from "../store/ids.ts";
@@ -82,6 +82,7 @@ export function emptyRow(id: string, start: number): WholeRow {
     followers: 0,
     first_change: 0,
     timed: 0,
+    spends: 0,
     inputs: null,
     outputs: null,
     extra: null,
@@ -95,7 +96,7 @@ export function emptyRow(id: string, start: number): WholeRow {
 }
 
 /** The run after a write. The row given is changed and returned. */
-export function mergeRun(row: WholeRow, write: RunWrite, day: Day, prices: PriceTable): WholeRow {
+export function mergeRun(row: WholeRow, write: RunWrite, day: Day): WholeRow {
   const wins = (field: Field) => {
     const bit = 1 << FIELDS.indexOf(field);
     if (write.kind === "post") return (row.patched & bit) === 0;
@@ -130,7 +131,7 @@ export function mergeRun(row: WholeRow, write: RunWrite, day: Day, prices: Price
   take("usage", write.usage, (value) => (row.usage = JSON.stringify(value)));
   mergePayloads(row, write, wins);
   if (write.attachments) row.attachments = mergeAttachments(row.attachments, write.attachments);
-  derive(row, prices);
+  derive(row);
   return row;
 }
 
@@ -218,35 +219,16 @@ function mergeAttachments(stored: string | null, added: { name: string }[]): str
   return JSON.stringify(all);
 }
 
-/** What follows from the other fields: place, status, thread, own tokens and costs, size. */
-function derive(row: WholeRow, prices: PriceTable): void {
+/** What follows from the other fields, besides the totals: place, status, thread, size. */
+function derive(row: WholeRow): void {
   deriveTreePosition(row);
   row.status = row.error !== null ? "error" : row.end_time === null ? "pending" : "success";
   const metadata = row.metadata === null ? {} : (JSON.parse(row.metadata) as Record<string, unknown>);
   row.thread_id = readThreadId(metadata);
-  const usage = row.usage === null ? undefined : (JSON.parse(row.usage) as Usage);
-  setTotals(row, usage && addCost(usage, metadata, prices));
   row.bytes = measureRow(row);
   // A run that was stored without it stays in the index of ids: a write that says nothing new must change nothing.
   const mayBeTimed = row.is_root === 0 && (row.n === 0 || row.timed === 1);
   row.timed = mayBeTimed && isTimed(row.id, row.start_time) ? 1 : 0;
-}
-
-/** Sets the run's totals to this usage: its own, or with its descendants (see below). */
-export function setTotals(row: RunRow, usage: Usage | undefined): void {
-  row.total_tokens = usage?.total_tokens ?? null;
-  row.prompt_tokens = usage?.prompt_tokens ?? null;
-  row.completion_tokens = usage?.completion_tokens ?? null;
-  row.total_cost = usage?.total_cost ?? null;
-  row.prompt_cost = usage?.prompt_cost ?? null;
-  row.completion_cost = usage?.completion_cost ?? null;
-  const details = {
-    prompt: usage?.prompt_token_details,
-    completion: usage?.completion_token_details,
-    prompt_cost: usage?.prompt_cost_details,
-    completion_cost: usage?.completion_cost_details,
-  };
-  row.usage_details = Object.values(details).some((one) => one) ? JSON.stringify(details) : null;
 }
 
 /**
@@ -282,20 +264,22 @@ function measureRow(row: WholeRow): number {
   return 400 + row.dotted_order.length + sizes.reduce((a, b) => a + b, 0);
 }
 
-// Tokens and costs of runs with descendants: a run's totals include what happened below it.
+// Tokens and costs: a run's totals include what happened below it.
 
 type Spender = Pick<RunRow, "id" | "parent_run_ids" | "run_type" | "metadata"> & { usage: string };
 
-type Totals = Pick<
-  RunRow,
-  | "total_tokens"
-  | "prompt_tokens"
-  | "completion_tokens"
-  | "total_cost"
-  | "prompt_cost"
-  | "completion_cost"
-  | "usage_details"
->;
+const TOTALS = [
+  "total_tokens",
+  "prompt_tokens",
+  "completion_tokens",
+  "total_cost",
+  "prompt_cost",
+  "completion_cost",
+  "usage_details",
+  "spends",
+] as const satisfies (keyof RunRow)[];
+
+type Totals = Pick<RunRow, (typeof TOTALS)[number]>;
 
 /**
  * The most characters of a provider or model name. Only these are loaded: the metadata of a large trace does not fit in
@@ -303,91 +287,99 @@ type Totals = Pick<
  */
 const MODEL = 200;
 
-/** Runs that report a call to a model. A usage that another kind of run repeats from below it is not counted twice. */
-const MODEL_RUNS = new Set(["llm", "embedding"]);
-
-/** Brings the totals of all ancestors in these traces up to date. Gives the runs that changed. */
+/**
+ * Computes the totals of all runs of these traces from the usage that runs report, with one table of prices. Gives the runs that
+ * changed.
+ */
 export function sumTotals(sql: SqlStorage, traces: string[], prices: PriceTable): string[] {
-  const spenders = sql
-    .exec<Spender>(
-      `SELECT id, parent_run_ids, run_type, usage, CASE WHEN metadata IS NOT NULL THEN json_object(
-         'ls_provider', substr(metadata ->> '$.ls_provider', 1, ${MODEL}), 'ls_model_name', substr(metadata ->> '$.ls_model_name', 1, ${MODEL})
-       ) END AS metadata FROM runs
-       WHERE usage IS NOT NULL AND n IN ${OF_TRACES}`,
+  const stored = sql
+    .exec<Totals & Omit<Spender, "usage"> & { usage: string | null }>(
+      `SELECT id, parent_run_ids, run_type, usage, ${TOTALS.join(", ")}, CASE WHEN usage IS NOT NULL AND metadata IS NOT NULL
+         THEN json_object('ls_provider', substr(metadata ->> '$.ls_provider', 1, ${MODEL}),
+           'ls_model_name', substr(metadata ->> '$.ls_model_name', 1, ${MODEL})) END AS metadata FROM runs
+       WHERE (usage IS NOT NULL OR total_tokens IS NOT NULL OR total_cost IS NOT NULL OR id IN (
+         SELECT a.value FROM runs s, json_each(s.parent_run_ids) a WHERE s.usage IS NOT NULL AND s.n IN ${OF_TRACES}
+       )) AND n IN ${OF_TRACES}`,
+      JSON.stringify(traces),
       JSON.stringify(traces),
     )
     .toArray();
-  const sums = sumBelow(spenders, prices);
-  if (sums.size === 0) return [];
-  const stored = sql.exec<{
-    id: string;
-    total_tokens: number | null;
-    total_cost: number | null;
-    usage_details: string | null;
-  }>(
-    `SELECT id, total_tokens, total_cost, usage_details FROM runs WHERE n IN ${OF_IDS}`,
-    JSON.stringify([...sums.keys()]),
-  );
+  const totals = totalsOf(stored, prices);
   const changed: string[] = [];
-  for (const { id, ...now } of stored.toArray()) {
-    const totals = toTotals(sums.get(id));
-    if (
-      now.total_tokens === totals.total_tokens &&
-      now.total_cost === totals.total_cost &&
-      now.usage_details === totals.usage_details
-    )
-      continue;
-    changed.push(id);
+  for (const row of stored) {
+    const own = totals.get(row.id) ?? NOTHING;
+    if (TOTALS.every((column) => row[column] === own[column])) continue;
+    changed.push(row.id);
     sql.exec(
-      `UPDATE runs SET total_tokens = ?, prompt_tokens = ?, completion_tokens = ?, total_cost = ?, prompt_cost = ?,
-       completion_cost = ?, usage_details = ? WHERE n IN ${OF_IDS}`,
-      totals.total_tokens,
-      totals.prompt_tokens,
-      totals.completion_tokens,
-      totals.total_cost,
-      totals.prompt_cost,
-      totals.completion_cost,
-      totals.usage_details,
-      JSON.stringify([id]),
+      `UPDATE runs SET ${TOTALS.map((column) => `${column} = ?`).join(", ")} WHERE n IN ${OF_IDS}`,
+      ...TOTALS.map((column) => own[column]),
+      JSON.stringify([row.id]),
     );
   }
   return changed;
 }
 
 /**
- * Sets the totals of rows that are to be written, as far as these rows themselves say. A trace most often comes whole: `sumTotals`
- * then finds nothing to change, which saves a write of each row.
+ * Sets the totals of new rows, as far as those that are written with them say. A trace most often comes whole: `sumTotals` then finds
+ * nothing to change, which saves a write of each row.
  */
-export function sumKnown(rows: RunRow[], prices: PriceTable): void {
-  const spenders = rows.filter((row): row is RunRow & { usage: string } => row.usage !== null);
-  for (const [id, usage] of sumBelow(spenders, prices)) {
-    const row = rows.find((one) => one.id === id);
-    if (row) setTotals(row, usage);
-  }
+export function sumKnown(fresh: RunRow[], written: RunRow[], prices: PriceTable): void {
+  const totals = totalsOf(written, prices);
+  for (const row of fresh) Object.assign(row, totals.get(row.id) ?? NOTHING);
 }
 
-/** For every run above a spender, what was spent below it. */
-function sumBelow(spenders: Spender[], prices: PriceTable): Map<string, Usage> {
+/**
+ * The totals of runs: of a run above others, what was spent below it; of another one, what it reports itself. Runs without a total
+ * are absent.
+ */
+function totalsOf(
+  rows: (Omit<Spender, "usage"> & { usage: string | null })[],
+  prices: PriceTable,
+): Map<string, Totals> {
+  const spenders = rows.filter((row): row is Spender => row.usage !== null);
   const models = new Set(spenders.filter((run) => MODEL_RUNS.has(run.run_type)).map((run) => run.id));
   const paths = new Map(spenders.map((run) => [run.id, JSON.parse(run.parent_run_ids) as string[]]));
   const aboveSpenders = new Set([...paths.values()].flat());
-  const sums = new Map<string, Usage>();
+  const own = new Map<string, Usage>();
+  const below = new Map<string, Usage>();
+  const counted = new Set<string>();
   for (const run of spenders) {
-    if (!models.has(run.id) && aboveSpenders.has(run.id)) continue;
     const metadata = JSON.parse(run.metadata ?? "{}") as Record<string, unknown>;
     const usage = addCost(JSON.parse(run.usage) as Usage, metadata, prices);
+    own.set(run.id, usage);
+    if (!models.has(run.id) && aboveSpenders.has(run.id)) continue;
     // Upwards, as far as the next model run: that one already reports the whole call.
-    for (const ancestor of (paths.get(run.id) ?? []).toReversed()) {
-      if (models.has(ancestor)) break;
-      const sum = sums.get(ancestor);
-      sums.set(ancestor, sum ? addUsage(sum, usage) : usage);
+    const path = (paths.get(run.id) ?? []).toReversed();
+    const end = path.findIndex((id) => models.has(id));
+    if (end === -1) counted.add(run.id);
+    for (const ancestor of end === -1 ? path : path.slice(0, end)) {
+      const sum = below.get(ancestor);
+      below.set(ancestor, sum ? addUsage(sum, usage) : usage);
     }
   }
-  return sums;
+  const all = new Set([...own.keys(), ...below.keys()]);
+  return new Map(
+    [...all].map((id) => [id, { ...toTotals(below.get(id) ?? own.get(id)), spends: counted.has(id) ? 1 : 0 }]),
+  );
 }
 
 function toTotals(usage: Usage | undefined): Totals {
-  const totals = {} as Parameters<typeof setTotals>[0];
-  setTotals(totals, usage);
-  return totals;
+  const details = {
+    prompt: usage?.prompt_token_details,
+    completion: usage?.completion_token_details,
+    prompt_cost: usage?.prompt_cost_details,
+    completion_cost: usage?.completion_cost_details,
+  };
+  return {
+    total_tokens: usage?.total_tokens ?? null,
+    prompt_tokens: usage?.prompt_tokens ?? null,
+    completion_tokens: usage?.completion_tokens ?? null,
+    total_cost: usage?.total_cost ?? null,
+    prompt_cost: usage?.prompt_cost ?? null,
+    completion_cost: usage?.completion_cost ?? null,
+    usage_details: Object.values(details).some((one) => one) ? JSON.stringify(details) : null,
+    spends: 0,
+  };
 }
+
+const NOTHING = toTotals(undefined);

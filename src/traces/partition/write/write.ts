@@ -28,10 +28,11 @@ const COLUMNS = "id, trace_id, parent_run_id, parent_run_ids, dotted_order, star
 
 /**
  * Derives trace_id, dotted_order and ancestors of the given runs and of those below them, level by level.
- * Gives the traces whose runs moved.
+ * Gives the traces whose runs moved, and those that runs left.
  */
-export function placeDerivedRuns(sql: SqlStorage, ids: string[]): string[] {
+export function placeDerivedRuns(sql: SqlStorage, ids: string[]): { moved: string[]; left: string[] } {
   const moved = new Set<string>();
+  const left = new Set<string>();
   let keys = ids;
   while (keys.length > 0) {
     const list = JSON.stringify(keys);
@@ -43,10 +44,12 @@ export function placeDerivedRuns(sql: SqlStorage, ids: string[]): string[] {
         list,
       )
       .toArray();
+    const before = derived.map(({ trace_id }) => trace_id);
     keys = placeBelowParents(sql, derived);
+    for (const trace of before) if (keys.length > 0) left.add(trace);
     for (const { trace_id } of derived) if (keys.length > 0) moved.add(trace_id);
   }
-  return [...moved];
+  return { moved: [...moved], left: [...left] };
 }
 
 /** One pass; gives the runs that changed, whose own children may now have to change. */
@@ -79,17 +82,6 @@ function placeBelowParents(sql: SqlStorage, derived: PlacedRow[]): string[] {
 const INSERT_RUN = `INSERT INTO runs (${RUN_COLUMNS.join(", ")}) VALUES (${RUN_COLUMNS.map(() => "?").join(", ")})`;
 
 const ALL_COLUMNS = [...RUN_COLUMNS, ...PAYLOAD_COLUMNS];
-
-/** What a run's usage says, with its descendants'. */
-const TOTALS = new Set<keyof WholeRow>([
-  "total_tokens",
-  "prompt_tokens",
-  "completion_tokens",
-  "total_cost",
-  "prompt_cost",
-  "completion_cost",
-  "usage_details",
-]);
 
 /** The most bytes of the stored rows that one transaction loads. */
 const STORED_BYTES = 16 * 1024 * 1024;
@@ -129,9 +121,8 @@ export function applyWrites(sql: SqlStorage, prefix: string, day: Day, writes: R
   const blobs = [...[...stored.values()].flatMap(blobsOfRow), ...writes.flatMap(blobsOfWrite)];
   for (const write of writes) {
     const row = rows.get(write.id) ?? emptyRow(write.id, startWithin(day, write.id));
-    rows.set(write.id, mergeRun(row, write, day, prices));
+    rows.set(write.id, mergeRun(row, write, day));
   }
-  for (const [id, known] of before) keepTotals(stored.get(id) as WholeRow, known);
   noteBlobs(sql, prefix, unusedBlobs(blobs, [...rows.values()]));
   const isChanged = (row: WholeRow, known: WholeRow) => ALL_COLUMNS.some((column) => row[column] !== known[column]);
   const fresh = byTrace([...rows.values()].filter(({ id }) => !before.has(id)));
@@ -139,7 +130,7 @@ export function applyWrites(sql: SqlStorage, prefix: string, day: Day, writes: R
   const changed = [...updated, ...fresh];
   if (changed.length === 0) return;
   const change = newChange(sql);
-  sumKnown(changed, prices);
+  sumKnown(fresh, changed, prices);
   for (const row of changed) row.change = change;
   for (const row of updated) updateRun(sql, before.get(row.id) as WholeRow, row);
   insertRuns(sql, fresh, change);
@@ -152,9 +143,10 @@ export function applyWrites(sql: SqlStorage, prefix: string, day: Day, writes: R
     }),
   );
   const changedIds = changed.map(({ id }) => id);
-  const traces = [...new Set(changed.map(({ trace_id }) => trace_id))];
-  const moved = placeDerivedRuns(sql, changedIds);
-  const summed = sumTotals(sql, [...new Set([...traces, ...moved])], prices);
+  // A run that moves to another trace no longer counts for the one that it leaves.
+  const traces = changed.flatMap(({ id, trace_id }) => [trace_id, before.get(id)?.trace_id ?? trace_id]);
+  const { moved, left } = placeDerivedRuns(sql, changedIds);
+  const summed = sumTotals(sql, [...new Set([...traces, ...moved, ...left])], prices);
   numberRuns(sql, change, "trace", moved);
   const isWritten = new Set(changedIds);
   const others = summed.filter((id) => !isWritten.has(id));
@@ -171,15 +163,6 @@ export function applyWrites(sql: SqlStorage, prefix: string, day: Day, writes: R
     lastStart: changed.reduce((last, row) => Math.max(last, row.start_time), 0),
   };
   addToCounts(sql, added, change);
-}
-
-/**
- * Gives a run that its writes did not change the totals that are stored, which include its descendants': a trace that is
- * delivered again writes no row.
- */
-function keepTotals(row: WholeRow, known: WholeRow): void {
-  const isSame = ALL_COLUMNS.every((column) => row[column] === known[column] || TOTALS.has(column));
-  if (isSame) Object.assign(row, known);
 }
 
 function insertRuns(sql: SqlStorage, rows: WholeRow[], change: number): void {

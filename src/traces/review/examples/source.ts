@@ -12,7 +12,7 @@ import { requirePermission } from "../../../access/auth/roles.ts";
 import { isObject, parseJson } from "../../../lib/json.ts";
 import type { Principal } from "../../../http/principal.ts";
 import { attachmentKey } from "../../ingest/payloads.ts";
-import { findRuns } from "../../query/find.ts";
+import { eachRun } from "../../query/find.ts";
 import { runBlobPrefix } from "../../stub.ts";
 import type { QueriedRun } from "../../types.ts";
 import type { ExampleInput } from "./input.ts";
@@ -148,29 +148,30 @@ export async function sourceRuns(
   if (taking.some(({ head }) => !head.source_run_id)) {
     throw new Problem(422, "Invalid example: source_run_id is required to take over from a run.");
   }
-  const { runs } = await findRuns(env, workspaceId, {
-    projectIds: [],
-    selection: { ids },
-    order: "desc",
-    after: null,
-    limit: MAX_SOURCE_RUNS,
-    payloads: ["inputs", "outputs"],
-    values: ["inputs", "outputs"],
-  });
+  let held = 0;
+  const find = { projectIds: [], selection: { ids }, order: "desc" as const, limit: MAX_SOURCE_RUNS };
+  const payloads = ["inputs", "outputs"] as const;
+  const runs = new Map<string, QueriedRun>();
+  for await (const run of eachRun(env, workspaceId, { ...find, payloads: [...payloads], values: [...payloads] })) {
+    runs.set(run.id, run);
+    held += payloads.reduce((sum, name) => sum + (run[name]?.length ?? 0), 0);
+    if (held > MAX_SOURCE_BYTES) throw tooMuch();
+  }
   const sources = new Map<string, SourceRun>();
   let bytes = 0;
   for (const { head } of taking) {
-    const run = runs.find(({ id }) => id === head.source_run_id);
+    const run = runs.get(head.source_run_id ?? "");
     if (!run) throw new Problem(404, `Run ${head.source_run_id ?? ""} not found.`);
     const source = await takeRun(env, run, head.use_source_run_io === true, head.use_source_run_attachments ?? []);
     bytes += (source.inputs?.byteLength ?? 0) + (source.outputs?.byteLength ?? 0);
     for (const { data } of source.attachments) bytes += data.byteLength;
-    if (bytes > MAX_SOURCE_BYTES)
-      throw new Problem(413, `A request takes over at most ${MAX_SOURCE_BYTES} bytes from runs.`);
+    if (bytes > MAX_SOURCE_BYTES) throw tooMuch();
     sources.set(run.id, source);
   }
   return sources;
 }
+
+const tooMuch = () => new Problem(413, `A request takes over at most ${MAX_SOURCE_BYTES} bytes from runs.`);
 
 async function takeRun(env: Env, run: QueriedRun, io: boolean, names: string[]): Promise<SourceRun> {
   const attachments: NewAttachment[] = [];

@@ -5,7 +5,7 @@ import { database } from "../../../db/client.ts";
 import { parseJson } from "../../../lib/json.ts";
 import { Problem } from "../../../lib/problem.ts";
 import { placeholder } from "../../query/responses.ts";
-import { type RunFindRequest, findRuns } from "../../query/find.ts";
+import { type RunFindRequest, eachRun } from "../../query/find.ts";
 import type { QueriedRun } from "../../types.ts";
 import { isoFromMicros } from "../../time.ts";
 import { blobKey } from "../examples/bodies.ts";
@@ -185,16 +185,11 @@ async function loadRuns(env: Env, workspaceId: string, projectIds: string[], ref
     payloads: ["outputs", "error"],
   };
   let bytes = 0;
-  let after: RunFindRequest["after"] = null;
-  do {
-    const page: Awaited<ReturnType<typeof findRuns>> = await findRuns(env, workspaceId, { ...find, after });
-    for (const run of page.runs) {
-      runs.set(run.id, run);
-      bytes += (run.outputs?.length ?? 0) + (run.error?.length ?? 0);
-    }
+  for await (const run of eachRun(env, workspaceId, find)) {
+    runs.set(run.id, run);
+    bytes += (run.outputs?.length ?? 0) + (run.error?.length ?? 0);
     if (bytes > PAGE_BYTES) throw new Problem(413, "The outputs are too large for one answer. Use a smaller limit.");
-    after = page.next;
-  } while (after);
+  }
   return runs;
 }
 

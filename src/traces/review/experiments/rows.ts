@@ -1,8 +1,9 @@
 /** The examples of a dataset, page by page, in the order in which a table of experiments shows them. */
 import { isObject, parseJson } from "../../../lib/json.ts";
 import { Problem } from "../../../lib/problem.ts";
-import { type RunFindRequest, findRuns, checkSelection } from "../../query/find.ts";
-import type { QueriedRun, RunPosition, LargeField } from "../../types.ts";
+import { eachRun, checkSelection } from "../../query/find.ts";
+import { compareFigures, type RankPosition } from "../../rpc.ts";
+import type { QueriedRun, LargeField } from "../../types.ts";
 import { type ComparedRun, meanScores } from "./compare.ts";
 import { type Database, database } from "../../../db/client.ts";
 import { type ExampleRow, findExamples, listExampleIds, listExamples } from "../examples/store.ts";
@@ -24,15 +25,11 @@ export async function experimentRuns(env: Env, workspaceId: string, projectId: s
     limit: PAGE,
     payloads: [],
   };
-  let after: RunFindRequest["after"] = null;
-  do {
-    const page: Awaited<ReturnType<typeof findRuns>> = await findRuns(env, workspaceId, { ...find, after });
-    compared.push(...page.runs.flatMap(comparedRun));
-    if (compared.length > MAX_RUNS) {
+  for await (const run of eachRun(env, workspaceId, find)) {
+    compared.push(...comparedRun(run));
+    if (compared.length > MAX_RUNS)
       throw new Problem(422, `An experiment of more than ${MAX_RUNS} runs cannot be compared. Use an export.`);
-    }
-    after = page.next;
-  } while (after);
+  }
   return compared;
 }
 
@@ -70,13 +67,13 @@ export interface ExperimentRowQuery {
   sort?: { key: string; ascending: boolean } | undefined;
   limit: number;
   offset: number;
-  /** Where the page before ended. */
-  after: RunPosition | null;
+  /** Where the previous page ended: with `sort` a score, else a time of creation. */
+  after: RankPosition | null;
 }
 
 export interface RowPage {
   rows: ExampleRow[];
-  next: RunPosition | null;
+  next: RankPosition | null;
   /** The runs that match, of each experiment that has filters. */
   matching: Map<string, Set<string>>;
 }
@@ -100,13 +97,13 @@ export async function pageOfRows(env: Env, dataset: DatasetRow, wanted: Experime
   const rows = await listExamples(db, dataset.workspaceId, {
     dataset: dataset.id,
     ...(among && { id: among }),
-    ...(wanted.after && { after: { createdAt: wanted.after.start_time, id: wanted.after.id } }),
+    ...(wanted.after && { after: { createdAt: wanted.after.figure ?? 0, id: wanted.after.id } }),
     limit: wanted.limit + 1,
     offset: wanted.offset,
   });
   const shown = rows.slice(0, wanted.limit);
   const last = shown.at(-1);
-  const next = last && rows.length > shown.length ? { start_time: last.createdAt, id: last.id } : null;
+  const next = last && rows.length > shown.length ? { figure: last.createdAt, id: last.id } : null;
   return { rows: shown, next, matching };
 }
 
@@ -119,23 +116,18 @@ async function findMatches(env: Env, workspaceId: string, { experimentIds, filte
     for (const filter of own) checkSelection({ filter });
     const filter = own.length === 1 ? own[0] : `and(${own.join(", ")})`;
     const runs = new Map<string, string>();
-    let after: RunFindRequest["after"] = null;
-    do {
-      const find = { projectIds: [id], order: "asc" as const, after, limit: 1000, payloads: [] };
-      const page: Awaited<ReturnType<typeof findRuns>> = await findRuns(env, workspaceId, {
-        ...find,
-        selection: { isRoot: true, filter },
-      });
-      for (const run of page.runs) if (run.reference_example_id !== null) runs.set(run.id, run.reference_example_id);
+    const selection = { isRoot: true, filter };
+    const find = { projectIds: [id], selection, order: "asc" as const, limit: PAGE, payloads: [] };
+    for await (const run of eachRun(env, workspaceId, find)) {
+      if (run.reference_example_id !== null) runs.set(run.id, run.reference_example_id);
       if (runs.size > MAX_MATCHES) throw new Problem(422, `A filter matches more than ${MAX_MATCHES} runs.`);
-      after = page.next;
-    } while (after);
+    }
     found.set(id, runs);
   }
   return found;
 }
 
-/** By score; examples without one come last. A cursor counts examples. */
+/** By score; examples without one come last. */
 async function rankRows(
   env: Env,
   dataset: DatasetRow,
@@ -151,19 +143,21 @@ async function rankRows(
     const score = meanScores(group)[key];
     return score === undefined ? [] : [[id, score] as const];
   });
-  const sign = ascending ? 1 : -1;
-  scores.sort(([a, x], [b, y]) => sign * (x - y) || (a < b ? -1 : 1));
   const all = among ?? (await listIds(database(env.DB), dataset));
-  const known = new Set(all);
-  const order = [...new Set([...scores.map(([id]) => id), ...all])].filter((id) => known.has(id));
-  const from = after?.start_time ?? 0;
-  const ids = order.slice(from, from + limit);
+  const scoreOf = new Map(scores);
+  // Examples without a score come last, in either order.
+  const place = (id: string): RankPosition => ({ figure: scoreOf.get(id) ?? null, id });
+  const compare = (a: RankPosition, b: RankPosition) =>
+    compareFigures(ascending ? "asc" : "desc", a.figure, b.figure) || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
+  const order = all.map(place).sort(compare);
+  const behind = after ? order.filter((one) => compare(one, after) > 0) : order;
+  const ids = behind.slice(0, limit).map(({ id }) => id);
   const found = await findExamples(database(env.DB), dataset.workspaceId, ids);
   const byId = new Map(found.filter(({ datasetId }) => datasetId === dataset.id).map((row) => [row.id, row]));
-  const end = from + ids.length;
+  const last = behind[ids.length - 1];
   return {
     rows: ids.flatMap((id) => byId.get(id) ?? []),
-    next: end < order.length ? { start_time: end, id: "" } : null,
+    next: last && behind.length > ids.length ? last : null,
   };
 }
 
@@ -197,19 +191,14 @@ export async function runsOfRows(
   const runs: QueriedRun[] = [];
   if (rows.length === 0) return new Map();
   const selection = { referenceExampleIds: rows.map(({ id }) => id), isRoot: true };
-  const find = { projectIds: experimentIds, selection, order: "asc" as const, limit: 1000, payloads, values };
+  const find = { projectIds: experimentIds, selection, order: "asc" as const, limit: PAGE, payloads, values };
   let bytes = 0;
-  let after: RunFindRequest["after"] = null;
-  do {
-    const page: Awaited<ReturnType<typeof findRuns>> = await findRuns(env, workspaceId, { ...find, after });
-    for (const run of page.runs) {
-      if (matching.get(run.session_id)?.has(run.id) === false) continue;
-      runs.push(run);
-      for (const name of payloads) bytes += run[name]?.length ?? 0;
-    }
+  for await (const run of eachRun(env, workspaceId, find)) {
+    if (matching.get(run.session_id)?.has(run.id) === false) continue;
+    runs.push(run);
+    for (const name of payloads) bytes += run[name]?.length ?? 0;
     if (bytes > PAGE_BYTES) return undefined;
-    after = page.next;
-  } while (after);
+  }
   const place = (run: QueriedRun) => experimentIds.indexOf(run.session_id);
   runs.sort((a, b) => place(a) - place(b));
   return Map.groupBy(runs, (run) => run.reference_example_id ?? "");

@@ -9,7 +9,7 @@ import { createDoc } from "../../../http/route.ts";
 import { serverAddress, type App } from "../../../http/context.ts";
 import { Problem } from "../../../lib/problem.ts";
 import { body, param } from "../../../http/validate.ts";
-import { runsResponse, readCursor, writeCursor } from "../../query/responses.ts";
+import { runsResponse, readRankCursor, writeRankCursor } from "../../query/responses.ts";
 import {
   readContext,
   NAMES_V1,
@@ -135,17 +135,18 @@ export const experimentRowsV2 = new Hono<App>().post(
     const dataset = await datasetFor(c, dataset_id, experiment_ids, given.comparative_experiment_id);
     const selects = parseSelects(given.selects);
     const payloads = selectPayloads(payloadNames(selects));
+    const by = sort ? `${sort.by} ${sort.order ?? "DESC"}` : "created_at";
     const wanted = {
       experimentIds: experiment_ids,
       exampleIds: example_ids,
       filters,
       sort: sort && { key: sort.by.replace(/^feedback\./, ""), ascending: sort.order === "ASC" },
       offset: 0,
-      after: readCursor(given.cursor),
+      after: readRankCursor(by, given.cursor),
     };
     const runsWanted = { experimentIds: experiment_ids, payloads, values: valuePayloads(selects) };
     const { page, runs } = await findFitting(c.env, dataset, wanted, page_size, runsWanted);
-    const next_cursor = writeCursor(page.next);
+    const next_cursor = writeRankCursor(by, page.next);
     const shown = (run: QueriedRun, context: ShapeContext) => runV2(run, selects, context);
     return rowsResponse(c, page, runs, shown, (items) => ({ items, next_cursor }));
   },

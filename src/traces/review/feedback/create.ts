@@ -95,8 +95,8 @@ async function locateFeedback(
   const start = parseTime(given.start_time);
   const known = places?.get(runId);
   if (known) return known;
-  if (!places || projectId !== undefined || start !== undefined) {
-    const found = (await locateRuns(env, db, workspaceId, [runId], { projectId, start })).get(runId);
+  if (!places) {
+    const found = (await locateRuns(env, db, workspaceId, [runId], projectId)).get(runId);
     if (found) return found;
   }
   // Feedback can come before its run when it says where the run will be.
@@ -120,7 +120,7 @@ async function chooseShard(
   const places = await listPartitions(db, workspaceId, projectId, day, day);
   if (places.length < 2) return 0;
   const holders = await inParallel(places, CONNECTIONS, async (place) =>
-    (await tracePartition(env, workspaceId, place).which([traceId])).length > 0 ? [place.shard] : [],
+    (await tracePartition(env, workspaceId, place).lookUp([traceId])).held.length > 0 ? [place.shard] : [],
   );
   return holders.flat()[0] ?? 0;
 }

@@ -71,12 +71,10 @@ export const annotationItems = new Hono<App>()
     async (c) => {
       const { status, item_type, direction, cursor, page_size, min_start_time, max_start_time } = c.req.valid("query");
       const queue = await existingQueue(c, c.req.valid("param").queue_id);
+      const cursorAt = readCursor(cursor);
+      const position = cursorAt ? { at: cursorAt.start_time, id: cursorAt.id } : undefined;
       const isBack = direction === "backward";
-      const at = readCursor(cursor)?.start_time;
-      if (isBack && at === undefined) throw new Problem(422, "Invalid query.cursor: is required to go backward.");
-      const end = at ?? 0;
-      const offset = isBack ? Math.max(0, end - page_size) : end;
-      const limit = isBack ? end - offset : page_size;
+      if (isBack && !position) throw new Problem(422, "Invalid query.cursor: is required to go backward.");
       const wanted = {
         section: status,
         reviewer: nameCaller(c),
@@ -84,11 +82,14 @@ export const annotationItems = new Hono<App>()
         startedFrom: min_start_time,
         startedUntil: max_start_time,
       };
-      const rows = await listItems(database(c.env.DB), queue, wanted, { limit: limit + 1, offset });
-      const items = rows.slice(0, limit).map(toWireReviewedItem);
-      const place = (start_time: number) => writeCursor({ start_time, id: "" });
-      const further = isBack ? offset > 0 : rows.length > limit;
-      return c.json({ items, next_cursor: further ? place(isBack ? offset : offset + limit) : null });
+      const page = { limit: page_size + 1, ...(isBack ? { upTo: position } : { after: position }) };
+      const rows = await listItems(database(c.env.DB), queue, wanted, page);
+      const shown = rows.slice(0, page_size);
+      // A cursor is the item before the ones that it leads to, in either direction.
+      const before = rows.length > page_size ? (isBack ? rows.at(-1) : shown.at(-1)) : undefined;
+      const next_cursor = before ? writeCursor({ start_time: before.effectiveAddedAt, id: before.id }) : null;
+      const items = (isBack ? shown.toReversed() : shown).map(toWireReviewedItem);
+      return c.json({ items, next_cursor });
     },
   )
   .get(

@@ -1,5 +1,20 @@
 /** D1: the items of annotation queues, and what reviewers did with them. */
-import { and, asc, eq, getTableColumns, gt, gte, isNotNull, isNull, lt, lte, not, type SQL, sql } from "drizzle-orm";
+import {
+  and,
+  asc,
+  desc,
+  eq,
+  getTableColumns,
+  gt,
+  gte,
+  isNotNull,
+  isNull,
+  lt,
+  lte,
+  not,
+  type SQL,
+  sql,
+} from "drizzle-orm";
 import type { Database } from "../../../db/client.ts";
 import { deleteAll } from "../../../db/writes.ts";
 import { inList, inParameters } from "../../../db/conditions.ts";
@@ -79,14 +94,33 @@ function whereItems(queue: QueueRow, wanted: ItemQuery, now: number): SQL | unde
 const orderFor = (reviewer: string) =>
   sql<number>`coalesce(${reviews(sql`r.override_added_at`, sql`r.reviewer = ${reviewer}`)}, ${annotationItems.addedAt})`;
 
+/** A position in the order of a reviewer: of an item. */
+export interface ItemPosition {
+  /** `effectiveAddedAt`. */
+  at: number;
+  id: string;
+}
+
+export interface ItemPageQuery {
+  limit: number;
+  offset?: number;
+  /** Only items behind this position. */
+  after?: ItemPosition | undefined;
+  /** Only items up to this position, newest first. */
+  upTo?: ItemPosition | undefined;
+}
+
 /** Oldest first. */
 export async function listItems(
   db: Database,
   queue: QueueRow,
   wanted: ItemQuery,
-  { limit, offset }: { limit: number; offset: number },
+  { limit, offset = 0, after, upTo }: ItemPageQuery,
 ): Promise<ReviewedItem[]> {
   const now = Date.now();
+  const order = orderFor(wanted.reviewer);
+  const place = sql`(${order}, ${annotationItems.id})`;
+  const direction = upTo ? desc : asc;
   const names = (which: SQL) => sql<string>`coalesce(${reviews(sql`json_group_array(r.reviewer)`, which)}, '[]')`;
   return db
     .select({
@@ -96,8 +130,14 @@ export async function listItems(
       reservedBy: names(isReserved(now)).as("reserved_by"),
     })
     .from(annotationItems)
-    .where(whereItems(queue, wanted, now))
-    .orderBy(orderFor(wanted.reviewer), asc(annotationItems.id))
+    .where(
+      and(
+        whereItems(queue, wanted, now),
+        after && sql`${place} > (${after.at}, ${after.id})`,
+        upTo && sql`${place} <= (${upTo.at}, ${upTo.id})`,
+      ),
+    )
+    .orderBy(direction(order), direction(annotationItems.id))
     .limit(limit)
     .offset(offset)
     .all();

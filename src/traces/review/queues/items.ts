@@ -4,7 +4,7 @@ import { database } from "../../../db/client.ts";
 import { CONNECTIONS, inParallel } from "../../../lib/parallel.ts";
 import { Problem } from "../../../lib/problem.ts";
 import { type App, nameCaller, idempotentId } from "../../../http/context.ts";
-import { findRuns } from "../../query/find.ts";
+import { eachRun } from "../../query/find.ts";
 import { listProjects } from "../../projects/store.ts";
 import { dayBounds, toDay } from "../../time.ts";
 import type { LargeField, QueriedRun } from "../../types.ts";
@@ -71,18 +71,13 @@ async function runsOfItems(env: Env, workspaceId: string, items: ItemRow[]): Pro
   for (const [key, group] of Map.groupBy(items, dayKey)) {
     const [projectId = "", day = ""] = key.split(" ");
     const { start: startTime, end: endTime } = dayBounds(day);
-    let left = group.flatMap(({ runId }) => runId ?? []);
-    while (left.length > 0) {
-      const selection = { ids: left, startTime, endTime };
-      const find = { projectIds: [projectId], selection, order: "asc" as const, after: null, limit: left.length };
-      const page = await findRuns(env, workspaceId, { ...find, payloads: FIELDS });
-      for (const run of page.runs) {
-        runs.set(run.id, run);
-        for (const name of FIELDS) bytes += run[name]?.length ?? 0;
-      }
+    const selection = { ids: group.flatMap(({ runId }) => runId ?? []), startTime, endTime };
+    const find = { projectIds: [projectId], selection, order: "asc" as const, limit: group.length, payloads: FIELDS };
+    for await (const run of eachRun(env, workspaceId, find)) {
+      runs.set(run.id, run);
+      for (const name of FIELDS) bytes += run[name]?.length ?? 0;
       if (bytes > PAGE_BYTES)
         throw new Problem(413, `The runs are larger than ${PAGE_BYTES} bytes. Use a smaller limit.`);
-      left = page.next ? left.filter((id) => !runs.has(id)) : [];
     }
   }
   return runs;
@@ -140,15 +135,9 @@ async function findGivenRuns(env: Env, workspaceId: string, given: AddItem[]): P
     const [projectId = "", day = ""] = place.split(" ");
     const ids = group.flatMap(({ run_id }) => run_id ?? []);
     const window = day === "" ? {} : { startTime: dayBounds(day).start, endTime: dayBounds(day).end };
-    const page = await findRuns(env, workspaceId, {
-      projectIds: projectId === "" ? [] : [projectId],
-      selection: { ids, ...window },
-      order: "asc",
-      after: null,
-      limit: ids.length,
-      payloads: [],
-    });
-    for (const run of page.runs) found.set(run.id, run);
+    const projectIds = projectId === "" ? [] : [projectId];
+    const find = { projectIds, selection: { ids, ...window }, order: "asc" as const, limit: ids.length, payloads: [] };
+    for await (const run of eachRun(env, workspaceId, find)) found.set(run.id, run);
   });
   return found;
 }

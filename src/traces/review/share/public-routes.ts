@@ -14,17 +14,17 @@ import { Example, examplesResponse, chooseFields } from "../examples/row.ts";
 import { listExamples, measureExamples } from "../examples/store.ts";
 import { Dataset, toWireDatasets } from "../datasets/row.ts";
 import { findDataset } from "../datasets/store.ts";
-import { runsResponse } from "../../query/responses.ts";
+import { readCursor, runsResponse, writeCursor } from "../../query/responses.ts";
 import { readContext, NAMES_V1, payloadNames, runV1, runV2, valuePayloads, Run, SelectedRun } from "../../query/row.ts";
-import { findRuns, selectPayloads } from "../../query/find.ts";
+import { eachRun, findRuns, PAGE_BYTES, type RunFindPage, selectPayloads } from "../../query/find.ts";
 import { parseSelects } from "../../query/routes-v2.ts";
-import type { LargeField, QueriedRun } from "../../types.ts";
+import type { LargeField, QueriedRun, RunPosition } from "../../types.ts";
 import type { Json } from "../../../lib/json.ts";
 import { requireShare, type ShareRow } from "./store.ts";
 
 const doc = createDoc("Shares");
 
-const RunsOfShare = v.object({ runs: v.array(Run), cursors: v.object({ next: v.null() }) });
+const RunsOfShare = v.object({ runs: v.array(Run), cursors: v.object({ next: v.nullable(v.string()) }) });
 
 const Token = v.object({ share_token: Uuid });
 const RunOfToken = v.object({ share_token: Uuid, run_id: Uuid });
@@ -32,8 +32,9 @@ const list = v.union([v.string(), v.array(v.string())]);
 const ListRuns = choosing({ id: many(Uuid), ...pagingQuery(100) });
 const ListShared = choosing({ id: many(Uuid), ...pagingQuery(1000) });
 const ReadRun = v.object({ selects: v.optional(list), "selects[]": v.optional(list) });
-const QueryRuns = choosing({ selects: optional(v.pipe(v.array(v.string()), v.maxLength(200))) });
-const QueryRunsV1 = choosing({ id: optional(v.pipe(v.array(Uuid), v.maxLength(1000))) });
+const Cursor = optional(v.string());
+const QueryRuns = choosing({ selects: optional(v.pipe(v.array(v.string()), v.maxLength(200))), cursor: Cursor });
+const QueryRunsV1 = choosing({ id: optional(v.pipe(v.array(Uuid), v.maxLength(1000))), cursor: Cursor });
 
 /** The most runs of a shared trace in one answer. */
 const MAX_RUNS = 1_000;
@@ -66,12 +67,13 @@ export const publicShares = new Hono<App>()
     body(QueryRunsV1),
     async (c) => {
       const share = await requireShare(c.env, c.req.valid("param").share_token, "run");
-      const find = { ids: c.req.valid("json").id, limit: MAX_RUNS, payloads: selectPayloads(NAMES_V1) };
-      const runs = await sharedRuns(c.env, share, find);
+      const { id: ids, cursor } = c.req.valid("json");
+      const find = { ids, after: readCursor(cursor), limit: MAX_RUNS, payloads: selectPayloads(NAMES_V1) };
+      const { runs, next } = await sharedPage(c.env, share, find);
       const context = await readContext(c.env, serverAddress(c), share.workspaceId, runs);
       return runsResponse(openSealedBlobs(c.env), {
         runs: runs.map((run) => runV1(run, undefined, context)),
-        cursors: { next: null },
+        cursors: { next: writeCursor(next) },
       });
     },
   )
@@ -83,8 +85,8 @@ export const publicShares = new Hono<App>()
     async (c) => {
       const share = await requireShare(c.env, c.req.valid("param").share_token, "run");
       const { id: ids, limit, offset } = c.req.valid("query");
-      const find = { ids, limit: limit + offset, payloads: selectPayloads(NAMES_V1) };
-      const runs = (await sharedRuns(c.env, share, find)).slice(offset);
+      const find = { ids, after: null, limit, payloads: selectPayloads(NAMES_V1) };
+      const runs = await sharedRuns(c.env, share, offset, find);
       const context = await readContext(c.env, serverAddress(c), share.workspaceId, runs);
       return runsResponse(
         openSealedBlobs(c.env),
@@ -128,8 +130,8 @@ export const publicSharesV2 = new Hono<App>()
       const share = await requireShare(c.env, share_token, "run");
       const selects = parseSelects(given.selects ?? given["selects[]"]);
       const payloads = selectPayloads(payloadNames(selects));
-      const find = { ids: [run_id], limit: 1, payloads, values: valuePayloads(selects) };
-      const [run] = await sharedRuns(c.env, share, find);
+      const find = { ids: [run_id], after: null, limit: 1, payloads, values: valuePayloads(selects) };
+      const [run] = (await sharedPage(c.env, share, find)).runs;
       if (!run) throw new Problem(404, "Run not found.");
       return runsResponse(
         openSealedBlobs(c.env),
@@ -139,21 +141,31 @@ export const publicSharesV2 = new Hono<App>()
   )
   .post(
     "/public/:share_token/runs/query",
-    doc("The runs of a shared trace", v.object({ items: v.array(SelectedRun) })),
+    doc(
+      "The runs of a shared trace",
+      v.object({ items: v.array(SelectedRun), next_cursor: v.nullable(v.string()), has_more: v.boolean() }),
+    ),
     param(Token),
     body(QueryRuns),
     async (c) => {
       const share = await requireShare(c.env, c.req.valid("param").share_token, "run");
       const selects = parseSelects(c.req.valid("json").selects);
       const payloads = selectPayloads(payloadNames(selects));
-      const runs = await sharedRuns(c.env, share, { limit: MAX_RUNS, payloads, values: valuePayloads(selects) });
+      const after = readCursor(c.req.valid("json").cursor);
+      const find = { after, limit: MAX_RUNS, payloads, values: valuePayloads(selects) };
+      const { runs, next } = await sharedPage(c.env, share, find);
       const context = await readContext(c.env, serverAddress(c), share.workspaceId, runs);
-      return runsResponse(openSealedBlobs(c.env), { items: runs.map((run) => runV2(run, selects, context)) });
+      return runsResponse(openSealedBlobs(c.env), {
+        items: runs.map((run) => runV2(run, selects, context)),
+        next_cursor: writeCursor(next),
+        has_more: next !== null,
+      });
     },
   );
 
 async function sharedRun(c: Context<App>, share: ShareRow, id: string): Promise<Response> {
-  const [run] = await sharedRuns(c.env, share, { ids: [id], limit: 1, payloads: selectPayloads(NAMES_V1) });
+  const find = { ids: [id], after: null, limit: 1, payloads: selectPayloads(NAMES_V1) };
+  const [run] = (await sharedPage(c.env, share, find)).runs;
   if (!run) throw new Problem(404, "Run not found.");
   return runsResponse(
     openSealedBlobs(c.env),
@@ -163,18 +175,34 @@ async function sharedRun(c: Context<App>, share: ShareRow, id: string): Promise<
 
 interface SharedRunQuery {
   ids?: string[];
+  after: RunPosition | null;
   limit: number;
   payloads: LargeField[];
   values?: LargeField[];
 }
 
-/** Runs of a shared trace, in the order of their start. */
-async function sharedRuns(env: Env, share: ShareRow, { ids, limit, ...find }: SharedRunQuery): Promise<QueriedRun[]> {
+/** A page of the runs of a shared trace, in the order of their start. */
+async function sharedPage(env: Env, share: ShareRow, { ids, after, ...find }: SharedRunQuery): Promise<RunFindPage> {
   const selection = { traceId: share.targetId, ids };
-  const projectIds = [share.projectId ?? ""];
-  const most = Math.min(limit, MAX_RUNS);
-  const wanted = { projectIds, selection, order: "asc" as const, after: null, limit: most, ...find };
-  return (await findRuns(env, share.workspaceId, wanted)).runs.map(withoutWords);
+  const wanted = { projectIds: [share.projectId ?? ""], selection, order: "asc" as const, after, ...find };
+  const { runs, next } = await findRuns(env, share.workspaceId, wanted);
+  return { runs: runs.map(withoutWords), next };
+}
+
+/** The runs of a shared trace behind the first `offset` of them. @throws Problem 413 when they are larger than a page. */
+async function sharedRuns(env: Env, share: ShareRow, offset: number, find: SharedRunQuery): Promise<QueriedRun[]> {
+  const runs: QueriedRun[] = [];
+  let [passed, bytes] = [0, 0];
+  const selection = { traceId: share.targetId, ids: find.ids };
+  const wanted = { ...find, projectIds: [share.projectId ?? ""], selection, order: "asc" as const };
+  for await (const run of eachRun(env, share.workspaceId, wanted)) {
+    if (passed++ < offset) continue;
+    runs.push(withoutWords(run));
+    for (const name of find.payloads) bytes += run[name]?.length ?? 0;
+    if (bytes > PAGE_BYTES) throw new Problem(413, "The runs are too large for one answer. Use a smaller limit.");
+    if (runs.length === find.limit) break;
+  }
+  return runs;
 }
 
 /** The run without what reviewers wrote about it: its feedback as numbers only. */

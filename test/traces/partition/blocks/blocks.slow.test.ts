@@ -339,10 +339,10 @@ describe("sealed blocks", () => {
     // Sums of blocks that are no longer true of their runs: the proof that they are used.
     await runInDurableObject(
       getStub(day),
-      (_, { storage }) => void storage.sql.exec("UPDATE runs SET total_tokens = 1"),
+      (_, { storage }) => void storage.sql.exec("UPDATE runs SET total_tokens = 0"),
     );
     const [first] = await series();
-    expect(first!.times.reduce((sum, { total_tokens }) => sum + total_tokens, 0)).toBeGreaterThan(COUNT);
+    expect(first!.times.reduce((sum, { total_tokens }) => sum + total_tokens, 0)).toBeGreaterThan(0);
   });
 });
 

@@ -73,6 +73,7 @@ export function countBindings(env: Env): Env {
     LEDGER: objects(env.LEDGER, "Ledger"),
     LIMITER: objects(env.LIMITER, "Limiter"),
     THREAD_INDEX: objects(env.THREAD_INDEX, "ThreadIndex"),
+    TRACE_INDEX: objects(env.TRACE_INDEX, "TraceIndex"),
     TRACE_PARTITION: objects(env.TRACE_PARTITION, "TracePartition"),
     BLOBS: bucket(env.BLOBS),
     EXPORTS_BUCKET: bucket(env.EXPORTS_BUCKET),

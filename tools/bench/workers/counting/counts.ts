@@ -1,6 +1,6 @@
 /** What the counting Worker has counted since its isolate started. Names are those of `Meter`. */
 
-/** What the platform bills or limits. "Thread", "ThreadIndex" and "TracePartition" are classes of Durable Objects. */
+/** What the platform bills or limits. "Thread", "ThreadIndex", "TraceIndex" and "TracePartition" are classes of Durable Objects. */
 export type Meter =
   | "requests"
   | "batches"
@@ -15,7 +15,7 @@ export type Meter =
   | "queue operations"
   | `${ObjectMeter}: ${ObjectClass}`;
 
-export type ObjectClass = "Ledger" | "Limiter" | "Thread" | "ThreadIndex" | "TracePartition";
+export type ObjectClass = "Ledger" | "Limiter" | "Thread" | "ThreadIndex" | "TraceIndex" | "TracePartition";
 /** "active" is seconds during which a call, a stream, an alarm or a `waitUntil` of an object is open, summed over objects. */
 export type ObjectMeter = "calls" | "rows read" | "rows written" | "alarms set" | "alarms run" | "active";
 
