@@ -135,7 +135,9 @@ export const exportRuns = sqliteTable(
     endTime: integer("end_time").notNull(),
     status: text("status").$type<ExportStatus>().notNull(),
     retryNumber: integer("retry_number").notNull().default(0),
-    /** `retry_0`, `retry_1`, …: what went wrong. */
+    /** Attempts that have failed since the last file was committed. */
+    failedAttempts: integer("failed_attempts").notNull().default(0),
+    /** `retry_0`, `retry_1`, …: what went wrong, the newest. */
     errors: text("errors", { mode: "json" }).$type<Record<string, string>>(),
     /** The shard that is read. Everything of the shards before it is in `files`. */
     shard: integer("shard").notNull().default(0),

@@ -15,6 +15,7 @@ import {
   takeRunsToSend,
 } from "./ledger/jobs.ts";
 import type { ExportRow, ExportRunRow } from "./store.ts";
+import { evenRetries, retryTime } from "../lib/due-work.ts";
 import { logError } from "../lib/log.ts";
 import { StoreError, UNANSWERED } from "./s3/errors.ts";
 import { finishExport, startNext } from "./finish.ts";
@@ -104,14 +105,18 @@ async function advanceExport(deps: ExportDeps, id: string): Promise<void> {
   }
 }
 
+const nextAttempt = ({ limits, now }: ExportDeps, failed: number) =>
+  retryTime(evenRetries(limits.retries, limits.retryDelay / 1000), failed, now());
+
 export async function noteJobFailure(deps: ExportDeps, job: ExportRow, error: unknown): Promise<void> {
   const reason = describeFailure(error);
-  if (isPermanent(error) || job.retries >= deps.limits.retries) {
+  const next = nextAttempt(deps, job.retries);
+  if (isPermanent(error) || next === undefined) {
     await failJob(deps.db, job.id, reason, deps.now());
     return startNext(deps, job.workspaceId);
   }
-  await noteJobRetry(deps.db, job.id, reason, deps.now() + deps.limits.retryDelay);
-  await deps.send({ exportId: job.id }, deps.limits.retryDelay / 1000);
+  await noteJobRetry(deps.db, job.id, reason, next);
+  await deps.send({ exportId: job.id }, (next - deps.now()) / 1000);
 }
 
 /** Sends messages for the next runs of an export, until `most` are on their way or the export has its share of all. */
@@ -156,7 +161,7 @@ const mayContinue = (deps: ExportDeps, { destinationId }: ExportRow, until: numb
 /** Exports slices of a claimed run. True when it is complete; otherwise a message or the sweep continues it. */
 async function exportRun(deps: ExportDeps, job: ExportRow, claimed: ExportRunRow, until: number): Promise<boolean> {
   let run = claimed;
-  if (run.retryNumber > deps.limits.retries) {
+  if (run.failedAttempts > deps.limits.retries) {
     await fail(deps, job, run, INTERRUPTED);
     return false;
   }
@@ -180,10 +185,11 @@ async function exportRun(deps: ExportDeps, job: ExportRow, claimed: ExportRunRow
 async function noteRunFailure(deps: ExportDeps, job: ExportRow, run: ExportRunRow, error: unknown): Promise<void> {
   const reason = describeFailure(error);
   if (error instanceof StoreError && error.code === UNANSWERED) deps.slots.hung(job.destinationId, deps.now());
-  if (isPermanent(error) || run.retryNumber >= deps.limits.retries) return fail(deps, job, run, reason);
-  const nextAttemptAt = deps.now() + deps.limits.retryDelay;
-  await noteRetry(deps.db, run, { reason, now: deps.now(), nextAttemptAt });
-  await deps.send({ runId: run.id, destinationId: job.destinationId }, deps.limits.retryDelay / 1000);
+  const now = deps.now();
+  const nextAttemptAt = nextAttempt(deps, run.failedAttempts);
+  if (isPermanent(error) || nextAttemptAt === undefined) return fail(deps, job, run, reason);
+  await noteRetry(deps.db, run, { reason, now, nextAttemptAt });
+  await deps.send({ runId: run.id, destinationId: job.destinationId }, (nextAttemptAt - now) / 1000);
 }
 
 async function fail(deps: ExportDeps, job: ExportRow, run: ExportRunRow, reason: string): Promise<void> {

@@ -2,6 +2,8 @@
 import { and, asc, desc, eq, isNull, lt, lte, sql } from "drizzle-orm";
 import { type AlertState, alertEvents, alerts } from "./table.ts";
 import type { Database } from "../../db/client.ts";
+import { inList } from "../../db/conditions.ts";
+import { inTurns } from "../../lib/due-work.ts";
 import { deleteAll, deleteOverdue, insertBelow } from "../../db/writes.ts";
 
 export type AlertRow = typeof alerts.$inferSelect;
@@ -57,15 +59,14 @@ export async function deleteAlert(db: Database, workspaceId: string, id: string)
   await db.delete(alerts).where(isAlert(workspaceId, id));
 }
 
-/** Alerts that were not evaluated since `before`, the oldest first. */
+/** Alerts that were not evaluated since `before`, in turns. */
 export async function dueAlerts(db: Database, before: number, limit: number): Promise<AlertRow[]> {
-  return db
-    .select()
-    .from(alerts)
-    .where(and(eq(alerts.isEnabled, true), lte(alerts.evaluatedAt, before)))
-    .orderBy(asc(alerts.evaluatedAt))
-    .limit(limit)
-    .all();
+  const due = sql`SELECT id, workspace_id AS owner, evaluated_at AS due, 0 AS served FROM ${alerts}
+    WHERE is_enabled = 1 AND evaluated_at <= ${before}`;
+  const turns = await db.all<{ id: string }>(inTurns(due, limit));
+  const order = turns.map(({ id }) => id);
+  const rows = await db.select().from(alerts).where(inList(alerts.id, order)).all();
+  return rows.sort((one, other) => order.indexOf(one.id) - order.indexOf(other.id));
 }
 
 export interface AlertEvaluation {

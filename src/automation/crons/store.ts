@@ -2,6 +2,7 @@ import type { Json } from "../../lib/json.ts";
 import { and, asc, count, desc, eq, inArray, isNotNull, lt, lte, type SQL, sql } from "drizzle-orm";
 import { contains, bytesColumn, totalBytes } from "../../db/conditions.ts";
 import { type Database, database } from "../../db/client.ts";
+import { inTurns } from "../../lib/due-work.ts";
 import { deleteOverdue, insertBelow } from "../../db/writes.ts";
 import { cronFirings, crons, type FiringState } from "./table.ts";
 import { limitResponse } from "../../lib/bytes.ts";
@@ -128,16 +129,15 @@ export async function countCrons(db: Database, workspaceId: string, filter: Cron
 /** The columns that determine a cron's due times. The payload is left out: 500 payloads do not fit in memory. */
 export type DueCron = Pick<CronRow, "id" | "schedule" | "timezone" | "endTime"> & { nextRunDate: number };
 
-/** Crons of all workspaces whose next due time has come, the most overdue first. */
+/** Crons of all workspaces whose next due time has come, in turns. */
 export async function dueCrons(db: Database, now: number, limit: number): Promise<DueCron[]> {
-  const { id, schedule, timezone, endTime, nextRunDate } = crons;
-  return db
-    .select({ id, schedule, timezone, endTime, nextRunDate: sql<number>`${nextRunDate}` })
-    .from(crons)
-    .where(and(eq(crons.enabled, true), isNotNull(nextRunDate), lte(nextRunDate, now)))
-    .orderBy(asc(nextRunDate))
-    .limit(limit)
-    .all();
+  const due = sql`
+    SELECT id, schedule, timezone, end_time AS endTime, next_run_date AS nextRunDate,
+      workspace_id AS owner, next_run_date AS due, 0 AS served
+    FROM ${crons} WHERE enabled = 1 AND next_run_date <= ${now}`;
+  return db.all<DueCron>(
+    sql`SELECT id, schedule, timezone, endTime, nextRunDate FROM (${inTurns(due, limit)})`,
+  );
 }
 
 /** Moves a cron's next due time. `due` lists the due times between `from` and `next`. */
@@ -173,7 +173,7 @@ export async function recordDue(db: Database, moves: CronMove[]): Promise<void> 
 }
 
 /**
- * Firings in `state` about which no message was sent since `before`; marks them as sent now. With `longest`, the pause
+ * Firings in `state` about which no message was sent since `before`, in turns; marks them as sent now. With `longest`, the pause
  * between two messages grows to a tenth of the firing's age, at most to `longest` milliseconds.
  */
 export async function takeFirings(
@@ -181,22 +181,14 @@ export async function takeFirings(
   state: "due" | "started" | "followed",
   { before, now, limit, longest = 0 }: { before: number; now: number; limit: number; longest?: number },
 ): Promise<FiringRow[]> {
-  const { due, touchedAt } = cronFirings;
-  const stale = db
-    .select({ id: sql`${cronFirings}.rowid` })
-    .from(cronFirings)
-    .where(
-      and(
-        eq(cronFirings.state, state),
-        lte(touchedAt, before),
-        lte(touchedAt, sql`${now} - min(${longest}, (${now} - ${due}) / 10)`),
-      ),
-    )
-    .limit(limit);
+  const stale = sql`
+    SELECT rowid AS n, workspace_id AS owner, touched_at AS due, 0 AS served FROM ${cronFirings}
+    WHERE state = ${state} AND touched_at <= ${before}
+      AND touched_at <= ${now} - min(${longest}, (${now} - cron_firings.due) / 10)`;
   return db
     .update(cronFirings)
     .set({ touchedAt: now })
-    .where(inArray(sql`${cronFirings}.rowid`, stale))
+    .where(sql`${cronFirings}.rowid IN (SELECT n FROM (${inTurns(stale, limit)}))`)
     .returning({ workspaceId: cronFirings.workspaceId, cronId: cronFirings.cronId, due: cronFirings.due });
 }
 

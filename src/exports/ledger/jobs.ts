@@ -3,6 +3,7 @@ import { and, eq, inArray, isNull, isNotNull, lte, sql, type SQL } from "drizzle
 import type { Database } from "../../db/client.ts";
 import { type SeenWindow, bulkExports, exportRuns } from "../table.ts";
 import { inParameters } from "../../db/conditions.ts";
+import { inTurns } from "../../lib/due-work.ts";
 import { statusesBefore, OPEN, type ExportRow } from "../store.ts";
 import { endOpenRuns } from "./lease.ts";
 import { DAY_MICROS } from "../../traces/time.ts";
@@ -15,16 +16,14 @@ const AT_ONCE = 500;
  * `only` restricts it to one workspace.
  */
 export async function startWaiting(db: Database, room: number, now: number, only?: string): Promise<string[]> {
-  const own = only === undefined ? sql`1` : sql`e.workspace_id = ${only}`;
+  const waiting = sql`
+    SELECT e.id, e.workspace_id AS owner, e.created_at AS due,
+      (SELECT count(*) FROM bulk_exports r WHERE r.workspace_id = e.workspace_id AND r.status = 'RUNNING') AS served
+    FROM bulk_exports e WHERE e.status = 'CREATED' AND e.interval_hours IS NULL
+      AND ${only === undefined ? sql`1` : sql`e.workspace_id = ${only}`}`;
   const rows = await db.all<{ id: string }>(sql`
     UPDATE bulk_exports SET status = 'RUNNING', started_at = ${now}, updated_at = ${now}, next_attempt_at = ${now}
-    WHERE status = 'CREATED' AND id IN (
-      SELECT id FROM (
-        SELECT e.id,
-          row_number() OVER (PARTITION BY e.workspace_id ORDER BY e.created_at, e.id) AS place,
-          (SELECT count(*) FROM bulk_exports r WHERE r.workspace_id = e.workspace_id AND r.status = 'RUNNING') AS busy
-        FROM bulk_exports e WHERE e.status = 'CREATED' AND e.interval_hours IS NULL AND ${own}
-      ) WHERE place + busy <= ${room} LIMIT ${AT_ONCE})
+    WHERE status = 'CREATED' AND id IN (SELECT id FROM (${inTurns(waiting, AT_ONCE, room)}))
     RETURNING id`);
   return rows.map(({ id }) => id);
 }

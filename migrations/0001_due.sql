@@ -1,0 +1,1 @@
+ALTER TABLE `export_runs` ADD `failed_attempts` integer DEFAULT 0 NOT NULL;
