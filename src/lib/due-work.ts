@@ -14,9 +14,9 @@ import { type SQL, sql } from "drizzle-orm";
  * workspace), `due`, and `served`: what the workspace has got already, which counts as turns that it has had. It reads all that is due.
  * @param most the turns of one workspace
  */
-export function inTurns(items: SQL, limit: number, most = Number.MAX_SAFE_INTEGER): SQL {
+export function inTurns(items: SQL, limit: number, most?: number): SQL {
   return sql`SELECT * FROM (SELECT *, served + row_number() OVER (PARTITION BY owner ORDER BY due) AS turn FROM (${items}))
-    WHERE turn <= ${most} ORDER BY turn, due LIMIT ${limit}`;
+    ${most === undefined ? sql`` : sql`WHERE turn <= ${most}`} ORDER BY turn, due LIMIT ${limit}`;
 }
 
 /** Seconds before each further attempt. After the last one the work is given up. */

@@ -7,7 +7,7 @@ import { datasets } from "../../traces/review/datasets/table.ts";
 import { projects } from "../../traces/projects/table.ts";
 import { ruleBackfillParts, ruleBackfills, ruleParts, type RuleJudgeModel } from "./table.ts";
 import type { RuleCounts, RuleRunState } from "../../traces/rpc.ts";
-import { type BackfillRow, type RuleRow, type FailureRow, failuresOn, listFailures, listParts } from "./store.ts";
+import { ALL_RUNS, type BackfillRow, type RuleRow, type FailureRow, failuresOn, listFailures, listParts } from "./store.ts";
 import { HIDDEN, hiddenHeaders, type ReceiverSecrets } from "../../deliveries/receiver.ts";
 import { isoFromMicros } from "../../traces/time.ts";
 import { readActions } from "./actions.ts";
@@ -83,13 +83,20 @@ const iso = (millis: number) => new Date(millis).toISOString();
 
 type BackfillProgress = BackfillRow & { left: number };
 
-export function toWireRule(row: RuleRow, secrets: ReceiverSecrets, { counts, backfill, names }: RuleFacts): Rule {
+/** `error`: why the rule cannot do all that it should. */
+export function toWireRule(
+  row: RuleRow,
+  secrets: ReceiverSecrets,
+  { counts, backfill, names }: RuleFacts,
+  error: string | null,
+): Rule {
   const { extend = [], queueId, datasetId, code, judges, webhooks } = row.actions;
   return {
     id: row.id,
     tenant_id: row.workspaceId,
     display_name: row.name,
     is_enabled: row.isEnabled,
+    error,
     session_id: row.projectId,
     session_name: names.project,
     dataset_id: null,
@@ -168,20 +175,20 @@ export function toWireBackfill({
 
 export function toWireFailure({ ruleId, runId, action, error, at, isFinal }: FailureRow): RuleLog {
   const status = isFinal ? "failed" : "pending";
-  return { rule_id: ruleId, run_id: runId, status, action, error, time: iso(at), will_retry: !isFinal };
+  return { rule_id: ruleId, run_id: runId === ALL_RUNS ? null : runId, status, action, error, time: iso(at), will_retry: !isFinal };
 }
 
 /** A run that the partition lists. `failure`: the last one, of a run that is tried again. */
 export function toWireRuleRun(
   rule: RuleRow,
-  { id, step, due }: RuleRunState,
+  { id, done, due }: RuleRunState,
   failure: FailureRow | undefined,
 ): RuleLog {
   return {
     rule_id: rule.id,
     run_id: id,
     status: due === null ? "done" : "pending",
-    action: due === null ? null : (readActions(rule)[step]?.name ?? null),
+    action: due === null ? null : (readActions(rule).find((action) => !done.includes(action.id))?.name ?? null),
     error: failure?.error ?? null,
     // A run that was just taken is due at once.
     time: due === null || due === 0 ? null : iso(due),

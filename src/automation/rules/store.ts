@@ -35,13 +35,22 @@ export async function findRule(db: Database, workspaceId: string, id: string): P
   return db.select().from(runRules).where(isRule(workspaceId, id)).get();
 }
 
-/** A rule of any workspace. For the queue, whose messages name rules by their ids alone. */
-export async function ruleToWork(db: Database, id: string): Promise<RuleRow | undefined> {
-  return db
-    .select()
+/** The run of a failure that is of the rule itself. */
+export const ALL_RUNS = "";
+
+/** A rule, and whether it has a failure of its own. */
+export type RuleToWork = RuleRow & { isFailing: boolean };
+
+/** A rule of any workspace that is not paused. For the queue, whose messages name rules by their ids alone. */
+export async function ruleToWork(db: Database, id: string): Promise<RuleToWork | undefined> {
+  const failure = and(eq(ruleFailures.ruleId, runRules.id), eq(ruleFailures.runId, ALL_RUNS));
+  const found = await db
+    .select({ rule: runRules, failure: ruleFailures.runId })
     .from(runRules)
+    .leftJoin(ruleFailures, failure)
     .where(and(eq(runRules.id, id), eq(runRules.isEnabled, true)))
     .get();
+  return found && { ...found.rule, isFailing: found.failure !== null };
 }
 
 export interface RuleQuery {

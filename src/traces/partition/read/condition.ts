@@ -302,12 +302,19 @@ export async function requireReadable(
   workspaceId: string,
   texts: (string | null | undefined)[],
 ): Promise<void> {
-  if (!texts.some((text) => text && readsContent(parseFilter(text)))) return;
-  if (!(await loadRing(env, workspaceId)).isOn) return;
-  throw new Problem(
-    422,
-    "This workspace encrypts inputs, outputs and errors of traces, so filters cannot read them. Filter by name, metadata, tags or figures.",
-  );
+  const fault = await readableFault(env, workspaceId, texts);
+  if (fault !== undefined) throw new Problem(422, fault);
+}
+
+/** Why filters that were given earlier cannot be applied now; undefined when they can. */
+export async function readableFault(
+  env: KeySource,
+  workspaceId: string,
+  texts: (string | null | undefined)[],
+): Promise<string | undefined> {
+  if (!texts.some((text) => text && readsContent(parseFilter(text)))) return undefined;
+  if (!(await loadRing(env, workspaceId)).isOn) return undefined;
+  return "This workspace encrypts inputs, outputs and errors of traces, so filters cannot read them. Filter by name, metadata, tags or figures.";
 }
 
 /**

@@ -162,6 +162,8 @@ export const PARTITION_SCHEMA: TableSchema = {
      CREATE TABLE rule_counts (
        rule TEXT PRIMARY KEY, taken INTEGER NOT NULL, done INTEGER NOT NULL, failed INTEGER NOT NULL, cost REAL NOT NULL
      ) WITHOUT ROWID;`,
+    // The ids of the actions that are done. A count of them (step) says nothing once the rule has changed.
+    "ALTER TABLE rule_runs ADD COLUMN did TEXT NOT NULL DEFAULT '[]'",
   ],
 };
 
