@@ -4,10 +4,10 @@ import type { Database } from "../db/client.ts";
 import { bulkExports } from "./table.ts";
 import { inList } from "../db/conditions.ts";
 import { inTurns } from "../lib/due-work.ts";
-import { statusesBefore, type ExportRow } from "./store.ts";
+import { statusesBefore, type ExportRow, PROJECT_DELETED } from "./store.ts";
 import { type RunMessage, type ExportDeps, createExportDeps } from "./deps.ts";
 import { endOpenRuns } from "./ledger/lease.ts";
-import { startWaiting } from "./ledger/jobs.ts";
+import { failJob, startWaiting } from "./ledger/jobs.ts";
 import { HOUR_MICROS } from "../traces/time.ts";
 
 /** More than this of one kind waits for the next minute. */
@@ -65,6 +65,8 @@ export async function takeIdleJobs(db: Database, now: number, resendAt: number):
 /** A schedule with a window that is due, and how many windows its workspace may have spawned now. */
 interface DueSchedule extends ExportRow {
   room: number;
+  /** When the last trace of its project was deleted, if the project is deleted; 0 when it had no traces. Milliseconds. */
+  goneAt: number | null;
 }
 
 /**
@@ -75,11 +77,15 @@ async function dueSchedules(db: Database, now: number, most: number): Promise<Du
   const due = sql`e.start_time + (e.spawned + 1) * e.interval_hours * ${HOUR_MICROS}`;
   const items = sql`
     SELECT e.id, e.workspace_id AS owner, ${due} AS due, (SELECT count(*) FROM bulk_exports s
-      WHERE s.workspace_id = e.workspace_id AND s.created_at > ${now - HOUR_MICROS / 1000} AND s.source_export_id IS NOT NULL) AS served
+      WHERE s.workspace_id = e.workspace_id AND s.created_at > ${now - HOUR_MICROS / 1000} AND s.source_export_id IS NOT NULL) AS served,
+      iif(e.session_id IS NULL OR EXISTS (SELECT 1 FROM projects p WHERE p.id = e.session_id), NULL, (SELECT coalesce(max(d.deleted_at), 0)
+        FROM trace_deletions d WHERE d.workspace_id = e.workspace_id AND d.project_id = e.session_id)) AS goneAt
     FROM bulk_exports e
     WHERE e.status = 'CREATED' AND e.interval_hours IS NOT NULL AND ${due} <= ${now * 1000 - SPAWN_DELAY}
       AND NOT EXISTS (SELECT 1 FROM workspaces w WHERE w.id = e.workspace_id AND w.settings ->> 'exports' = 0)`;
-  const turns = await db.all<{ id: string; served: number }>(inTurns(items, SPAWNED_AT_ONCE, most));
+  const turns = await db.all<{ id: string; served: number; goneAt: number | null }>(
+    inTurns(items, SPAWNED_AT_ONCE, most),
+  );
   const rows = await db
     .select()
     .from(bulkExports)
@@ -91,9 +97,9 @@ async function dueSchedules(db: Database, now: number, most: number): Promise<Du
     )
     .all();
   const byId = new Map(rows.map((row) => [row.id, row]));
-  return turns.flatMap(({ id, served }) => {
+  return turns.flatMap(({ id, served, goneAt }) => {
     const row = byId.get(id);
-    return row ? [{ ...row, room: most - served }] : [];
+    return row ? [{ ...row, room: most - served, goneAt }] : [];
   });
 }
 
@@ -146,6 +152,7 @@ export async function spawn(db: Database, schedule: ExportRow, { id, startTime, 
             createdAt: sql`${now}`.as("created_at"),
             updatedAt: sql`${now}`.as("updated_at"),
             finishedAt: sql`NULL`.as("finished_at"),
+            deletionsBy: sql`NULL`.as("deletions_by"),
           })
           .from(bulkExports)
           .where(active),
@@ -204,8 +211,13 @@ export async function spawnDue(deps: ExportDeps): Promise<void> {
       const own = room.get(schedule.workspaceId) ?? 0;
       if (left === 0) return;
       if (own <= 0) continue;
-      const { startTime, intervalHours, spawned } = schedule;
+      const { startTime, intervalHours, spawned, goneAt } = schedule;
       const window = scheduleWindow(startTime, intervalHours ?? 1, spawned + 1);
+      // The windows up to the deletion of the project name its traces. There is nothing to export after it.
+      if (goneAt !== null && window.startTime > goneAt * 1000) {
+        await failJob(deps.db, schedule.id, PROJECT_DELETED, now);
+        continue;
+      }
       if (window.dueAt > now * 1000 || !(await spawn(deps.db, schedule, { id: deps.newId(), ...window, now }))) continue;
       left -= 1;
       room.set(schedule.workspaceId, own - 1);

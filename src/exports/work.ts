@@ -1,5 +1,6 @@
 /** One step of an export or of an export run, as the ledger says. */
-import { listExperiments } from "../traces/projects/store.ts";
+import { readableFault } from "../traces/partition/read/condition.ts";
+import { findProject, listExperiments } from "../traces/projects/store.ts";
 import { dayBounds, toDay } from "../traces/time.ts";
 import { type ExportDeps, type ExportMessage, createExportDeps } from "./deps.ts";
 import {
@@ -14,7 +15,7 @@ import {
   noteJobRetry,
   takeRunsToSend,
 } from "./ledger/jobs.ts";
-import type { ExportRow, ExportRunRow } from "./store.ts";
+import { type ExportRow, type ExportRunRow, PROJECT_DELETED } from "./store.ts";
 import { evenRetries, retryTime } from "../lib/due-work.ts";
 import { logError } from "../lib/log.ts";
 import { StoreError, UNANSWERED } from "./s3/errors.ts";
@@ -54,6 +55,22 @@ export function dayWindows(start: number, end: number): ExportWindow[] {
     at = next;
   }
   return windows;
+}
+
+/**
+ * Why an export cannot be carried out as things are, although it could when it was made; undefined when it can. The windows of a
+ * schedule are exported after the deletion of its project, too: their manifests name its traces.
+ */
+async function findFault({ db, keys }: ExportDeps, job: ExportRow): Promise<string | undefined> {
+  const fault = await readableFault(keys, job.workspaceId, [job.filter]);
+  if (fault !== undefined) return `UnreadableFilter: ${fault}`;
+  const isGone = job.sessionId !== null && !(await findProject(db, job.workspaceId, job.sessionId));
+  return isGone && job.sourceExportId === null ? PROJECT_DELETED : undefined;
+}
+
+async function requireWorkable(deps: ExportDeps, job: ExportRow): Promise<void> {
+  const fault = await findFault(deps, job);
+  if (fault !== undefined) throw new StoreError(fault, "Fault", true);
 }
 
 /** Inserts the runs of an export. Experiments created after the job are included. */
@@ -97,6 +114,7 @@ async function advanceExport(deps: ExportDeps, id: string): Promise<void> {
   const job = await findJob(deps.db, id);
   if (job?.status !== "RUNNING") return;
   try {
+    await requireWorkable(deps, job);
     if (job.plannedAt === null) await plan(deps, job);
     if (await hasOpenRuns(deps.db, id)) await sendRuns(deps, job, FIRST_MESSAGES);
     else if ((await findJob(deps.db, id))?.plannedAt) await finishExport(deps, job);
@@ -169,6 +187,7 @@ async function exportRun(deps: ExportDeps, job: ExportRow, claimed: ExportRunRow
   try {
     const opened = await openDestination(deps, job);
     do {
+      await requireWorkable(deps, job);
       run = await exportSlice(deps, { run, job, ...opened });
       deps.slots.answered(job.destinationId);
     } while (run.status === "RUNNING" && mayContinue(deps, job, until));

@@ -100,6 +100,12 @@ export interface RuleBatch {
   counts: RuleCounts;
 }
 
+/** `next`: where the next page begins; undefined after the last one. */
+export interface TraceIds {
+  traces: string[];
+  next?: number;
+}
+
 /** What became of a run: it is over, or to be given again. */
 export interface RuleOutcome {
   id: string;
@@ -238,6 +244,8 @@ export interface TracePartitionRpc {
   deleteFeedback(id: string): Promise<boolean>;
   /** The traces that have a run of one of these threads here. */
   tracesOf(threadIds: string[]): Promise<string[]>;
+  /** A page of the traces that have runs here, from the run with the number `after` on. A trace can be in several pages. */
+  traceIds(after: number): Promise<TraceIds>;
   /** Keeps traces as long as those of a `longlived` project, when that is longer than their project's time. */
   keepTraces(traceIds: string[]): Promise<void>;
   /** Which of these traces are kept so. */

@@ -1,13 +1,14 @@
 /** D1: rules, and how far they have come. */
 import { and, asc, desc, eq, gt, gte, lt, lte, sql, inArray } from "drizzle-orm";
 import { type Database, database } from "../../db/client.ts";
-import { deleteOverdue, insertBelow, deleteAll } from "../../db/writes.ts";
+import { deleteOverdue, insertBelow, deleteAll, rowIf } from "../../db/writes.ts";
 import { inList } from "../../db/conditions.ts";
 import { inTurns } from "../../lib/due-work.ts";
 import { ruleBackfillParts, ruleBackfills, ruleFailures, ruleParts, runRules } from "./table.ts";
 import { tracePartitions } from "../../traces/projects/table.ts";
 import type { RuleCounts } from "../../traces/rpc.ts";
-import { alertEvents, alerts } from "../alerts/table.ts";
+import { alerts } from "../alerts/table.ts";
+import { deleteEvents } from "../../deliveries/events.ts";
 
 export type RuleRow = typeof runRules.$inferSelect;
 export type BackfillRow = typeof ruleBackfills.$inferSelect;
@@ -215,13 +216,31 @@ export async function completePart(db: Database, { day, shard, backfillId = "" }
   ]);
 }
 
-/** Writes the last failure of a rule on a run. */
+/** Writes the last failure of a rule on a run, unless the rule or the trace has been deleted in the meantime. */
 export async function saveFailure(db: Database, row: FailureRow): Promise<void> {
-  const { action, error, at, isFinal } = row;
+  const { ruleId, traceId, action, error, at, isFinal } = row;
+  const isThere = sql`EXISTS (SELECT 1 FROM run_rules r WHERE r.id = ${ruleId} AND NOT EXISTS (SELECT 1 FROM trace_deletions d
+    WHERE d.workspace_id = r.workspace_id AND d.project_id = r.project_id AND d.trace_id = ${traceId}))`;
   await db
     .insert(ruleFailures)
-    .values(row)
+    .select(rowIf(ruleFailures, row, isThere))
     .onConflictDoUpdate({ target: [ruleFailures.ruleId, ruleFailures.runId], set: { action, error, at, isFinal } });
+}
+
+/** Deletes the failures on runs of traces that are deleted. */
+export async function deleteFailuresOnTraces(
+  env: Env,
+  workspaceId: string,
+  projectId: string,
+  traceIds: string[],
+): Promise<void> {
+  const db = database(env.DB);
+  const rules = db
+    .select({ id: runRules.id })
+    .from(runRules)
+    .where(and(eq(runRules.workspaceId, workspaceId), eq(runRules.projectId, projectId)));
+  const onTraces = and(inArray(ruleFailures.ruleId, rules), inList(ruleFailures.traceId, traceIds));
+  await deleteAll(db, ruleFailures, onTraces);
 }
 
 /** The run of an earlier failure is done. */
@@ -308,7 +327,6 @@ export async function deleteRulesOfProject(env: Env, workspaceId: string, projec
     .all();
   for (const { id } of rules) await deleteRule(db, workspaceId, id);
   const ofProject = and(eq(alerts.workspaceId, workspaceId), eq(alerts.projectId, projectId));
-  const ids = db.select({ id: alerts.id }).from(alerts).where(ofProject);
-  await deleteAll(db, alertEvents, inArray(alertEvents.alertId, ids));
+  await deleteEvents(db, sql`(SELECT ${alerts.id} FROM ${alerts} WHERE ${ofProject})`);
   await deleteAll(db, alerts, ofProject);
 }

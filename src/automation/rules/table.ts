@@ -128,6 +128,8 @@ export const ruleFailures = sqliteTable(
   {
     ruleId: text("rule_id").notNull(),
     runId: text("run_id").notNull(),
+    /** Empty: it is a failure of the rule itself. */
+    traceId: text("trace_id").notNull().default(""),
     action: text("action").notNull(),
     error: text("error").notNull(),
     at: integer("at").notNull(),

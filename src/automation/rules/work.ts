@@ -133,7 +133,7 @@ async function noteFault(env: Env, rule: RuleToWork): Promise<boolean> {
   const db = database(env.DB);
   const fault = await filterFault(env, rule);
   if (fault !== undefined) {
-    const failure = { ruleId: rule.id, runId: ALL_RUNS, action: "filter", error: fault, isFinal: false };
+    const failure = { ruleId: rule.id, runId: ALL_RUNS, traceId: "", action: "filter", error: fault, isFinal: false };
     await saveFailure(db, { ...failure, at: Date.now() });
   } else if (rule.isFailing) await forgetFailure(db, rule.id, ALL_RUNS);
   return fault !== undefined;
@@ -156,6 +156,7 @@ async function evaluate(
     saveFailure(db, {
       ruleId: call.rule.id,
       runId: id,
+      traceId: run.trace_id,
       action: next?.name ?? "run",
       error: text.slice(0, MAX_ERROR),
       at: Date.now(),

@@ -10,6 +10,7 @@ import {
   DELETED_AT_ONCE,
   deleteTraces,
   noteDeleted,
+  tracesAfter,
   tracesBegunHere,
   tracesOfThreads,
   keepWrites,
@@ -319,6 +320,10 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
 
   async tracesOf(threadIds: string[]): Promise<string[]> {
     return this.known(() => tracesOfThreads(this.sql, threadIds)) ?? [];
+  }
+
+  async traceIds(after: number) {
+    return this.known(() => tracesAfter(this.sql, after)) ?? { traces: [] };
   }
 
   async keepTraces(traceIds: string[]): Promise<void> {

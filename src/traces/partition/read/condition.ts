@@ -11,7 +11,7 @@ import { OF_TRACES, numbersOfIds, OF_IDS } from "../store/ids.ts";
 import { joinPayloads, payloadSql } from "../store/payloads.ts";
 import { clip, clipSql, MAX_PATH, MAX_VALUE } from "../../text.ts";
 import { type KeySource, loadRing } from "../../../access/encryption/keys.ts";
-import { Problem } from "../../../lib/problem.ts";
+import { Problem, toProblem } from "../../../lib/problem.ts";
 
 /** The tier of a run as SQL: that of its project, unless its trace is kept for longer (partition/retention.ts). `tier` is SQL. */
 export const tierSql = (runs: string, tier: string): string =>
@@ -312,7 +312,11 @@ export async function readableFault(
   workspaceId: string,
   texts: (string | null | undefined)[],
 ): Promise<string | undefined> {
-  if (!texts.some((text) => text && readsContent(parseFilter(text)))) return undefined;
+  try {
+    if (!texts.some((text) => text && readsContent(parseFilter(text)))) return undefined;
+  } catch (error) {
+    return toProblem(error).detail;
+  }
   if (!(await loadRing(env, workspaceId)).isOn) return undefined;
   return "This workspace encrypts inputs, outputs and errors of traces, so filters cannot read them. Filter by name, metadata, tags or figures.";
 }

@@ -5,6 +5,7 @@ import { LARGE_BYTES } from "../../limits.ts";
 import { payloadKey } from "../../stub.ts";
 import { LARGE_FIELDS, type LargePayload, type RunWrite, type StoredAttachment } from "../../types.ts";
 import { type RunRow, CROSSING } from "../store/tables.ts";
+import type { TraceIds } from "../../rpc.ts";
 import { lookupIds } from "../../locate.ts";
 import { openBlocks } from "../blocks/blocks.ts";
 import { numbersOfTraces, OF_TRACES, numbersOfId } from "../store/ids.ts";
@@ -152,6 +153,18 @@ export function tracesOfThreads(sql: SqlStorage, threadIds: string[]): string[] 
     JSON.stringify(threadIds),
   );
   return rows.toArray().map(({ trace_id }) => trace_id);
+}
+
+/** Runs of which one page has the traces. */
+const RUNS_AT_ONCE = 20_000;
+
+/** The traces of the runs with numbers from `after` on, for a page. */
+export function tracesAfter(sql: SqlStorage, after: number): TraceIds {
+  const rows = sql
+    .exec<{ n: number; trace_id: string }>("SELECT n, trace_id FROM runs WHERE n > ? ORDER BY n LIMIT ?", after, RUNS_AT_ONCE)
+    .toArray();
+  const last = rows.length === RUNS_AT_ONCE ? rows.at(-1) : undefined;
+  return { traces: [...new Set(rows.map(({ trace_id }) => trace_id))], ...(last && { next: last.n }) };
 }
 
 /** Which of these traces have their root here; or other runs, and no root on an earlier day. */

@@ -55,6 +55,12 @@ export async function deleteExpiredTokens(db: Database, now: number): Promise<vo
   await deleteOverdue(db, feedbackTokens, lte(feedbackTokens.expiresAt, now));
 }
 
+/** Deletes the tokens for the roots of these traces. Where a token is for another run, it leads to a 404 until it expires. */
+export async function deleteTokensOfTraces(db: Database, workspaceId: string, traceIds: string[]): Promise<void> {
+  const ofTraces = and(eq(feedbackTokens.workspaceId, workspaceId), inList(feedbackTokens.runId, traceIds));
+  await deleteAll(db, feedbackTokens, ofTraces);
+}
+
 const isConfig = (workspaceId: string, key: string) =>
   and(eq(feedbackConfigs.workspaceId, workspaceId), eq(feedbackConfigs.key, key));
 

@@ -1,5 +1,5 @@
 /** D1: the items of annotation queues, and what reviewers did with them. */
-import { and, asc, eq, getTableColumns, gt, gte, isNotNull, isNull, lt, lte, not, type SQL, sql } from "drizzle-orm";
+import { and, asc, eq, getTableColumns, gt, gte, inArray, isNotNull, isNull, lt, lte, not, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../../../db/client.ts";
 import { deleteAll } from "../../../db/writes.ts";
 import { inList, inParameters } from "../../../db/conditions.ts";
@@ -195,6 +195,23 @@ export async function removeItems(db: Database, queue: Pick<QueueRow, "workspace
     and(eq(annotationReviews.queueId, queue.id), inList(annotationReviews.itemId, ids)),
   );
   await deleteAll(db, annotationItems, and(ofQueue(queue), inList(annotationItems.id, ids)));
+}
+
+/** Removes the items that are these threads of a project. */
+export async function removeThreadItems(
+  db: Database,
+  workspaceId: string,
+  projectId: string,
+  threadIds: string[],
+): Promise<void> {
+  const ofThreads = and(
+    eq(annotationItems.workspaceId, workspaceId),
+    eq(annotationItems.projectId, projectId),
+    inList(annotationItems.threadId, threadIds),
+  );
+  const ids = db.select({ id: annotationItems.id }).from(annotationItems).where(ofThreads);
+  await deleteAll(db, annotationReviews, inArray(annotationReviews.itemId, ids));
+  await deleteAll(db, annotationItems, ofThreads);
 }
 
 /** The items of these runs, or all but those of other runs. */
