@@ -40,20 +40,20 @@ export async function tellReceiver(
   await sendDelivery(env, workspaceId, { ...call, delivery: deriveUuid(["delivery", id, receiver].join("\n")) });
 }
 
-const MAX_EVENTS = 200;
 /** A receiver that is not noted for this time is called by another sweep: the one before it was killed. */
 const LEASE_MS = 2 * REQUEST_TIMEOUT_MS;
 const MAX_ERROR = 500;
 
-/** Tells the receivers of the events that are due. `now`: milliseconds. */
+/** Tells the receivers of at most `most` events that are due, of several at once. `now`: milliseconds. */
 export async function tellReceivers(
   { env, isSpent }: Allowance,
   now: number,
   readCalls: (env: Env, event: DeliveryEvent) => Promise<FindCall>,
+  { most = 200, atOnce = CONNECTIONS } = {},
 ): Promise<void> {
   const began = Date.now();
   const lease = () => now + Date.now() - began + LEASE_MS;
-  await inParallel(await dueEvents(database(env.DB), now), CONNECTIONS, async (event) => {
+  await inParallel(await dueEvents(database(env.DB), now, most), atOnce, async (event) => {
     if (isSpent()) return;
     try {
       await tell(env, event, readCalls, { now, lease });
@@ -117,9 +117,9 @@ async function attemptOne(
 // D1.
 
 /** Events with receivers that are to be told now, in turns. */
-async function dueEvents(db: Database, now: number): Promise<DeliveryEvent[]> {
+async function dueEvents(db: Database, now: number, most: number): Promise<DeliveryEvent[]> {
   const due = sql`SELECT id, workspace_id AS owner, next_at AS due, 0 AS served FROM ${deliveryEvents} WHERE next_at <= ${now}`;
-  const turns = await db.all<{ id: string }>(inTurns(due, MAX_EVENTS));
+  const turns = await db.all<{ id: string }>(inTurns(due, most));
   const order = turns.map(({ id }) => id);
   const rows = await db.select().from(deliveryEvents).where(inList(deliveryEvents.id, order)).all();
   return rows.sort((one, other) => order.indexOf(one.id) - order.indexOf(other.id));

@@ -118,21 +118,29 @@ const MAX_ALERTS_AT_ONCE = 500;
 const HISTORY_MS = 90 * 24 * 3_600_000;
 
 /**
+ * What earlier sweeps have left to be told is told beside the evaluations, within a part of the allowance: neither keeps the other
+ * from its turn.
+ */
+const LEFT = { most: 50, atOnce: CONNECTIONS / 2 };
+
+/**
  * `now`: milliseconds. An alert that cannot be evaluated keeps no other from it. Those for which the allowance is too small are the
  * first of the next sweep.
  */
 export async function sweepAlerts({ env, isSpent }: Allowance, now: number, most = MAX_ALERTS_AT_ONCE): Promise<void> {
   const db = database(env.DB);
-  // What earlier sweeps have left comes first: the evaluations may spend the whole allowance.
-  await tellReceivers({ env, isSpent }, now, readCalls);
-  await inParallel(await dueAlerts(db, now - EVERY_MS, most), CONNECTIONS, async (alert) => {
-    if (isSpent()) return;
-    try {
-      await evaluate(env, alert, now);
-    } catch (error) {
-      logError(error, { alert: alert.id });
-    }
-  });
+  const due = await dueAlerts(db, now - EVERY_MS, most);
+  await Promise.all([
+    tellReceivers({ env, isSpent }, now, readCalls, LEFT),
+    inParallel(due, LEFT.atOnce, async (alert) => {
+      if (isSpent()) return;
+      try {
+        await evaluate(env, alert, now);
+      } catch (error) {
+        logError(error, { alert: alert.id });
+      }
+    }),
+  ]);
   await tellReceivers({ env, isSpent }, now, readCalls);
   await deleteOldEvents(db, now - HISTORY_MS);
 }
