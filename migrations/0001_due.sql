@@ -13,6 +13,7 @@ CREATE INDEX `delivery_events_due` ON `delivery_events` (`next_at`);--> statemen
 CREATE INDEX `delivery_events_owner` ON `delivery_events` (`owner`,`at`);--> statement-breakpoint
 CREATE INDEX `delivery_events_at` ON `delivery_events` (`at`);--> statement-breakpoint
 ALTER TABLE `alerts` ADD `error` text;--> statement-breakpoint
+ALTER TABLE `cron_firings` ADD `error` text;--> statement-breakpoint
 ALTER TABLE `rule_failures` ADD `trace_id` text DEFAULT '' NOT NULL;--> statement-breakpoint
 ALTER TABLE `run_rules` ADD `pauses` text DEFAULT '[]' NOT NULL;--> statement-breakpoint
 ALTER TABLE `bulk_exports` ADD `deletions_by` text;--> statement-breakpoint

@@ -175,7 +175,9 @@ export async function resendEvent(
   if (!event || event.nextAt !== null || event.receivers.length === 0) return event;
   const missed = event.receivers.filter(({ state }) => state !== "delivered");
   const again = new Set((missed.length > 0 ? missed : event.receivers).map((one) => one.id));
-  const receivers = event.receivers.map((one): ReceiverState => (again.has(one.id) ? { ...one, state: "pending" } : one));
+  const receivers = event.receivers.map((one): ReceiverState =>
+    again.has(one.id) ? { ...one, state: "pending" } : one,
+  );
   return (await changeEvent(db, event, { receivers, attempts: 0, nextAt: now })) ?? event;
 }
 

@@ -218,7 +218,8 @@ export async function spawnDue(deps: ExportDeps): Promise<void> {
         await failJob(deps.db, schedule.id, PROJECT_DELETED, now);
         continue;
       }
-      if (window.dueAt > now * 1000 || !(await spawn(deps.db, schedule, { id: deps.newId(), ...window, now }))) continue;
+      if (window.dueAt > now * 1000 || !(await spawn(deps.db, schedule, { id: deps.newId(), ...window, now })))
+        continue;
       left -= 1;
       room.set(schedule.workspaceId, own - 1);
       more.push({ ...schedule, spawned: spawned + 1 });

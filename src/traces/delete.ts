@@ -144,9 +144,9 @@ export type OnProjectDeleted = (env: Env, workspaceId: string, projectId: string
 export interface DeletionHooks {
   onProjectDeleted: OnProjectDeleted;
   /** Deletes what names these traces of a project. */
-  onTracesDeleted(env: Env, workspaceId: string, projectId: string, traceIds: string[]): Promise<void>;
+  onTracesDeleted: (env: Env, workspaceId: string, projectId: string, traceIds: string[]) => Promise<void>;
   /** Whether the deletion of each trace of a project is to be noted when the project is deleted: exports name it. */
-  isListed(env: Env, workspaceId: string, projectId: string): Promise<boolean>;
+  isListed: (env: Env, workspaceId: string, projectId: string) => Promise<boolean>;
 }
 
 /**

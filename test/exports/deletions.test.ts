@@ -143,32 +143,35 @@ it("an export whose project is deleted before it begins fails with the reason", 
   });
 });
 
-it.each(["before it begins", "while it reads"])("an export by content fails when the workspace encrypts %s", async (when) => {
-  await sendRuns(caller, NOON, [{}]);
-  const world = newWorld({ now: NOON / 1000 + DAY });
-  let isOn = false;
-  world.deps.at = async (point) => {
-    if (when === "before it begins" || point !== "before commit" || isOn) return;
-    isOn = true;
-    await turnOn();
-  };
-  const shared = {
-    bulk_export_destination_id: await newDestination(world, caller.workspaceId),
-    session_id: await projectId(caller),
-    start_time: NOON,
-    end_time: NOON + 60_000_000,
-  };
-  const job = await newExport(world, caller.workspaceId, { ...shared, filter: 'search(inputs, "needle")' });
-  const other = await newExport(world, caller.workspaceId, { ...shared, filter: 'eq(name, "x")' });
-  if (when === "before it begins") await turnOn();
-  await world.settle({ minutes: 12 });
-  expect(await exportRow(world, job.id)).toMatchObject({
-    status: "FAILED",
-    error: expect.stringContaining("encrypts") as string,
-  });
-  expect((await readExport(world.s3, job.id)).manifest).toBeNull();
-  expect(await exportRow(world, other.id)).toMatchObject({ status: "COMPLETED" });
-});
+it.each(["before it begins", "while it reads"])(
+  "an export by content fails when the workspace encrypts %s",
+  async (when) => {
+    await sendRuns(caller, NOON, [{}]);
+    const world = newWorld({ now: NOON / 1000 + DAY });
+    let isOn = false;
+    world.deps.at = async (point) => {
+      if (when === "before it begins" || point !== "before commit" || isOn) return;
+      isOn = true;
+      await turnOn();
+    };
+    const shared = {
+      bulk_export_destination_id: await newDestination(world, caller.workspaceId),
+      session_id: await projectId(caller),
+      start_time: NOON,
+      end_time: NOON + 60_000_000,
+    };
+    const job = await newExport(world, caller.workspaceId, { ...shared, filter: 'search(inputs, "needle")' });
+    const other = await newExport(world, caller.workspaceId, { ...shared, filter: 'eq(name, "x")' });
+    if (when === "before it begins") await turnOn();
+    await world.settle({ minutes: 12 });
+    expect(await exportRow(world, job.id)).toMatchObject({
+      status: "FAILED",
+      error: expect.stringContaining("encrypts") as string,
+    });
+    expect((await readExport(world.s3, job.id)).manifest).toBeNull();
+    expect(await exportRow(world, other.id)).toMatchObject({ status: "COMPLETED" });
+  },
+);
 
 async function turnOn(): Promise<void> {
   const headers = { "x-api-key": ADMIN_KEY, "x-tenant-id": caller.workspaceId };
@@ -184,13 +187,24 @@ it("an export that completes notes at once what its late runs have seen of earli
   await world.settle({ minutes: 2 });
   const [first, second] = await listSpawned(world, schedule.id);
   const { db } = world.deps;
-  await db.update(bulkExports).set({ status: "RUNNING", plannedAt: 1 }).where(eq(bulkExports.id, second?.id ?? ""));
-  const [run] = await db.select().from(exportRuns).where(eq(exportRuns.exportId, first?.id ?? "")).all();
+  await db
+    .update(bulkExports)
+    .set({ status: "RUNNING", plannedAt: 1 })
+    .where(eq(bulkExports.id, second?.id ?? ""));
+  const [run] = await db
+    .select()
+    .from(exportRuns)
+    .where(eq(exportRuns.exportId, first?.id ?? ""))
+    .all();
   expect(run).toMatchObject({ late: false, status: "COMPLETED" });
   await db
     .insert(exportRuns)
     .values({ ...run!, exportId: second?.id ?? "", id: crypto.randomUUID(), late: true, seen: { 0: 77 } });
   expect(await completeJob(db, second?.id ?? "", world.clock.now)).toBe(true);
-  const [after] = await db.select().from(exportRuns).where(eq(exportRuns.exportId, first?.id ?? "")).all();
+  const [after] = await db
+    .select()
+    .from(exportRuns)
+    .where(eq(exportRuns.exportId, first?.id ?? ""))
+    .all();
   expect(after?.seen).toEqual({ 0: 77 });
 });

@@ -67,7 +67,10 @@ it("schedules keep up while people use the rest of the quota", async () => {
   const world = newWorld({ now: START + 30 * HOUR, limits: { exportsPerWorkspace: 0, spawnedPerHour: 3 } });
   const schedule = await newSchedule(world, workspaceId, START + 29 * HOUR);
   for (let n = 0; n < 5; n++)
-    await newExport(world, workspaceId, { bulk_export_destination_id: schedule.destinationId, session_id: schedule.sessionId! });
+    await newExport(world, workspaceId, {
+      bulk_export_destination_id: schedule.destinationId,
+      session_id: schedule.sessionId!,
+    });
   world.clock.now = START + 30 * HOUR + 10 * MINUTE;
   await spawnDue(world.deps);
   expect(await countSpawned(world, schedule.id)).toBe(1);
@@ -84,7 +87,8 @@ it("lost runs and idle exports of a workspace are woken beside a backlog of anot
     });
     ids[workspace] = job.id;
   }
-  const copies = (count: number) => `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})`;
+  const copies = (count: number) =>
+    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})`;
   const insertRuns = (workspace: string, count: number, status: string, pending: string | null) =>
     env.DB.prepare(
       `${copies(count)} INSERT INTO export_runs (export_id, id, workspace_id, project_id, day, start_time, end_time, status, pending, sent_at, created_at, updated_at)

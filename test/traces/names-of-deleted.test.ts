@@ -32,8 +32,10 @@ it("the item of a thread goes when the thread is deleted, in both generations of
     body: { items: threads.map((thread_id) => ({ item_type: "THREAD", thread_id, project_id: session_id })) },
   });
   const names = async () => {
-    const rows = await env.DB.prepare("SELECT thread_id FROM annotation_items WHERE queue_id = ?").bind(id).all();
-    return rows.results.map((row) => row["thread_id"]).toSorted();
+    const rows = await env.DB.prepare("SELECT thread_id FROM annotation_items WHERE queue_id = ?")
+      .bind(id)
+      .all<{ thread_id: string }>();
+    return rows.results.map(({ thread_id }) => thread_id).toSorted();
   };
   expect(await names()).toEqual(threads.toSorted());
   await ask(caller, `/api/v2/threads/jo@example.com?project_id=${session_id}`, { method: "DELETE" });
@@ -47,14 +49,15 @@ it("the log of a rule and the links for feedback do not name a deleted trace, al
   await sendRuns(caller, NOON, [{ name: "first" }]);
   const rule = await newRule(caller, { webhooks: [{ url: "https://hook.example.com/x" }] });
   await scheduler.wait(5);
-  const [gone, kept] = (await sendRuns(caller, NOON + 1_000_000, [{}, {}])).map(({ id }) => id);
+  const sent = await sendRuns(caller, NOON + 1_000_000, [{}, {}]);
+  const [gone = "", kept = ""] = sent.map(({ id }) => id);
   for (const run_id of [gone, kept]) await ask(caller, "/feedback/tokens", { body: { run_id, feedback_key: "good" } });
   for (let n = 0; n < 3; n++) await workOnce(caller, rule);
   const logged = async () =>
     (await ask<{ run_id: string }[]>(caller, `/runs/rules/${rule.id}/logs`)).map(({ run_id }) => run_id);
   expect((await logged()).toSorted()).toEqual([gone, kept].toSorted());
-  await drop([gone!]);
-  const late = { ruleId: rule.id, runId: gone!, traceId: gone!, action: "webhook", error: "no", at: 1, isFinal: true };
+  await drop([gone]);
+  const late = { ruleId: rule.id, runId: gone, traceId: gone, action: "webhook", error: "no", at: 1, isFinal: true };
   await saveFailure(database(env.DB), late);
   expect(await logged()).toEqual([kept]);
   const tokens = await env.DB.prepare("SELECT run_id FROM feedback_tokens WHERE workspace_id = ?")

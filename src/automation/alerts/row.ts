@@ -29,13 +29,12 @@ export function toWireAlert(row: AlertRow, { headers, keys }: ReceiverSecrets, e
     min_runs: condition.minRuns,
     fire_after: condition.fireAfter,
     resolve_after: condition.resolveAfter,
-    channels: row.channels.map(({ id: _, ...channel }, number) => {
+    channels: row.channels.map((channel, number) => {
       const shown = hiddenHeaders(headers[number]);
-      return {
-        ...channel,
-        ...(shown && { headers: shown }),
-        ...(channel.type === "email" && keys[number] != null && { api_key: HIDDEN }),
-      };
+      if (channel.type === "webhook") return { type: channel.type, url: channel.url, ...(shown && { headers: shown }) };
+      if (channel.type === "slack") return { type: channel.type, url: channel.url };
+      const { type, provider, from, to } = channel;
+      return { type, provider, from, to, ...(keys[number] != null && { api_key: HIDDEN }) };
     }),
     state: row.state,
     value: row.value,
@@ -47,7 +46,10 @@ export function toWireAlert(row: AlertRow, { headers, keys }: ReceiverSecrets, e
 }
 
 /** `types`: those of the alert's channels, by their ids. */
-export function toWireEvent({ id, event, receivers, attempts }: DeliveryEvent, types: Map<string, string>): AlertChange {
+export function toWireEvent(
+  { id, event, receivers, attempts }: DeliveryEvent,
+  types: Map<string, string>,
+): AlertChange {
   const { at, from, to, value } = event as unknown as AlertNotice & { to: AlertRow["state"] };
   const find = (state: ReceiverState["state"]) => receivers.find((one) => one.state === state);
   const worst = find("pending") ?? find("failed") ?? find("cancelled");

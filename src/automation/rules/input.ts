@@ -268,8 +268,8 @@ const webhookNames = (url: string, headers: object = {}) => [
 ];
 
 /** By what a judge is known again. A key is kept for its address only. */
-function judgeNames({ id: _, ...judge }: RuleJudge): string[] {
-  const { model, prompt } = judge;
+function judgeNames({ prompt, format, variables, schema, model }: RuleJudge): string[] {
+  const judge = { prompt, format, variables, schema, model };
   const address = [model.provider, model.provider === "openai" ? (model.base_url ?? null) : null];
   return [judge, { prompt, address }, { model, address }, { address }].map((name) => canonicalJson(name));
 }

@@ -7,7 +7,15 @@ import { datasets } from "../../traces/review/datasets/table.ts";
 import { projects } from "../../traces/projects/table.ts";
 import { ruleBackfillParts, ruleBackfills, ruleParts, type RuleJudgeModel } from "./table.ts";
 import type { RuleCounts, RuleRunState } from "../../traces/rpc.ts";
-import { ALL_RUNS, type BackfillRow, type RuleRow, type FailureRow, failuresOn, listFailures, listParts } from "./store.ts";
+import {
+  ALL_RUNS,
+  type BackfillRow,
+  type RuleRow,
+  type FailureRow,
+  failuresOn,
+  listFailures,
+  listParts,
+} from "./store.ts";
 import { HIDDEN, hiddenHeaders, type ReceiverSecrets } from "../../deliveries/receiver.ts";
 import { isoFromMicros } from "../../traces/time.ts";
 import { readActions } from "./actions.ts";
@@ -175,7 +183,15 @@ export function toWireBackfill({
 
 export function toWireFailure({ ruleId, runId, action, error, at, isFinal }: FailureRow): RuleLog {
   const status = isFinal ? "failed" : "pending";
-  return { rule_id: ruleId, run_id: runId === ALL_RUNS ? null : runId, status, action, error, time: iso(at), will_retry: !isFinal };
+  return {
+    rule_id: ruleId,
+    run_id: runId === ALL_RUNS ? null : runId,
+    status,
+    action,
+    error,
+    time: iso(at),
+    will_retry: !isFinal,
+  };
 }
 
 /** A run that the partition lists. `failure`: the last one, of a run that is tried again. */

@@ -24,7 +24,11 @@ interface Change {
 }
 
 const MINUTE = 60_000;
-const hook = (host: string, more: object = {}) => ({ type: "webhook", url: `https://${host}.example.com/hook`, ...more });
+const hook = (host: string, more: object = {}) => ({
+  type: "webhook",
+  url: `https://${host}.example.com/hook`,
+  ...more,
+});
 let caller: Caller;
 let sent: { host: string; delivery: string | null; body: Record<string, unknown> }[];
 let down: Set<string>;
@@ -37,7 +41,7 @@ beforeEach(async () => {
   stubFetch(async (url, init) => {
     const host = new URL(url).hostname.split(".")[0] ?? "";
     const delivery = new Headers(init.headers).get("weir-delivery");
-    if (!down.has(host)) sent.push({ host, delivery, body: JSON.parse(String(init.body)) as Record<string, unknown> });
+    if (!down.has(host)) sent.push({ host, delivery, body: JSON.parse(init.body as string) as Record<string, unknown> });
     return new Response(null, { status: down.has(host) ? 503 : 200 });
   });
   now = NOON / 1000 + 90 * MINUTE;
@@ -101,7 +105,7 @@ it("what is told of a change is the condition that was broken, under the same id
   await put(alert, [hook("one")], { metric: "latency", threshold: 1000, name: "slow", filter: 'eq(name, "x")' });
   stubFetch(async (_, init) => {
     ids.add(new Headers(init.headers).get("weir-delivery"));
-    sent.push({ host: "", delivery: null, body: JSON.parse(String(init.body)) as Record<string, unknown> });
+    sent.push({ host: "", delivery: null, body: JSON.parse(init.body as string) as Record<string, unknown> });
     return new Response();
   });
   await sweepOn();

@@ -195,7 +195,15 @@ const makeWaitingColumns = (project: string, runs: Map<string, NamedRun> | undef
 ];
 
 /** The run of a failure, unless the rule can take none. */
-function FailedRun({ id, project, runs }: { id: string | null; project: string; runs: Map<string, NamedRun> | undefined }) {
+function FailedRun({
+  id,
+  project,
+  runs,
+}: {
+  id: string | null;
+  project: string;
+  runs: Map<string, NamedRun> | undefined;
+}) {
   return id === null ? "all" : <RunLink id={id} project={project} run={runs?.get(id)} />;
 }
 

@@ -161,7 +161,11 @@ const RUNS_AT_ONCE = 20_000;
 /** The traces of the runs with numbers from `after` on, for a page. */
 export function tracesAfter(sql: SqlStorage, after: number): TraceIds {
   const rows = sql
-    .exec<{ n: number; trace_id: string }>("SELECT n, trace_id FROM runs WHERE n > ? ORDER BY n LIMIT ?", after, RUNS_AT_ONCE)
+    .exec<{ n: number; trace_id: string }>(
+      "SELECT n, trace_id FROM runs WHERE n > ? ORDER BY n LIMIT ?",
+      after,
+      RUNS_AT_ONCE,
+    )
     .toArray();
   const last = rows.length === RUNS_AT_ONCE ? rows.at(-1) : undefined;
   return { traces: [...new Set(rows.map(({ trace_id }) => trace_id))], ...(last && { next: last.n }) };

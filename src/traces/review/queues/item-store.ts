@@ -1,5 +1,20 @@
 /** D1: the items of annotation queues, and what reviewers did with them. */
-import { and, asc, eq, getTableColumns, gt, gte, inArray, isNotNull, isNull, lt, lte, not, type SQL, sql } from "drizzle-orm";
+import {
+  and,
+  asc,
+  eq,
+  getTableColumns,
+  gt,
+  gte,
+  inArray,
+  isNotNull,
+  isNull,
+  lt,
+  lte,
+  not,
+  type SQL,
+  sql,
+} from "drizzle-orm";
 import type { Database } from "../../../db/client.ts";
 import { deleteAll } from "../../../db/writes.ts";
 import { inList, inParameters } from "../../../db/conditions.ts";
