@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, expect, it } from "vitest";
 import { dueAlerts } from "../../src/automation/alerts/store.ts";
-import { recordDue, takeFirings, dueCrons } from "../../src/automation/crons/store.ts";
+import { dueCrons, recordDue, takeFirings } from "../../src/automation/crons/store.ts";
 import { takeBackfillParts, takeParts } from "../../src/automation/rules/store.ts";
 import { database } from "../../src/db/client.ts";
 
@@ -16,7 +16,7 @@ const numbers = (most: number) => `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SE
 /** Two workspaces whose names no other test has. */
 const newPair = () => {
   const mark = crypto.randomUUID();
-  return { busy: `busy ${mark}`, small: `small ${mark}`, mark };
+  return { busy: `busy ${mark}`, small: `small ${mark}` };
 };
 afterEach(async () => {
   for (const table of ["run_rules", "trace_partitions", "crons", "cron_firings", "alerts"])
@@ -54,7 +54,8 @@ it("a rule has its turn beside 3,000 busy partitions of another workspace, and t
       seen.add(`${ruleId} ${day}`);
     }
   }
-  expect([...seen].filter((name) => name.startsWith(busy)).length).toBe(3_001 - 1_000);
+  const taken = [...seen, ...first].filter((name) => name.startsWith(busy));
+  expect(taken).toHaveLength(3_000);
 });
 
 it("a backfill has its turn beside the parts of another workspace's", async () => {
@@ -81,7 +82,7 @@ it("a backfill has its turn beside the parts of another workspace's", async () =
 });
 
 it("a cron fires in its minute beside thousands of another workspace, and so does the work after it", async () => {
-  const { busy, small, mark } = newPair();
+  const { busy, small } = newPair();
   const now = Date.now();
   const insert = (workspace: string, count: number, due: number) =>
     run(
@@ -104,7 +105,6 @@ it("a cron fires in its minute beside thousands of another workspace, and so doe
   );
   const taken = await takeFirings(db, "due", { before: now, now, limit: 1_000 });
   expect(taken.some(({ workspaceId }) => workspaceId === small)).toBe(true);
-  expect(mark).not.toBe("");
 });
 
 it("an alert is evaluated in its minute beside those of another workspace that wait for longer", async () => {

@@ -41,7 +41,8 @@ beforeEach(async () => {
   stubFetch(async (url, init) => {
     const host = new URL(url).hostname.split(".")[0] ?? "";
     const delivery = new Headers(init.headers).get("weir-delivery");
-    if (!down.has(host)) sent.push({ host, delivery, body: JSON.parse(init.body as string) as Record<string, unknown> });
+    if (!down.has(host))
+      sent.push({ host, delivery, body: JSON.parse(init.body as string) as Record<string, unknown> });
     return new Response(null, { status: down.has(host) ? 503 : 200 });
   });
   now = NOON / 1000 + 90 * MINUTE;
