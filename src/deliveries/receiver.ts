@@ -1,8 +1,8 @@
 /** What calls of receivers need that is not shown: headers, keys, and addresses that are secrets themselves. */
 import * as v from "valibot";
 import { Problem } from "../lib/problem.ts";
-import { type KeySource, openSecret, sealSecret } from "../access/encryption/keys.ts";
-import { isKeyDestroyed } from "../access/encryption/ring.ts";
+import { type KeySource, loadRing, openSecret, sealSecret } from "../access/encryption/keys.ts";
+import { findOutage } from "../lib/retry.ts";
 import type { Context } from "hono";
 import { webhookFault } from "../http/addresses.ts";
 import { serverAddress, type App } from "../http/context.ts";
@@ -22,7 +22,7 @@ export interface ReceiverSecrets {
 
 /** What the owner of receivers is told whose secrets are lost. */
 export const LOST_SECRETS =
-  "The headers and keys of the receivers cannot be read: their encryption key was destroyed. Give them again.";
+  "The headers and keys of the receivers cannot be read: the key that encrypted them no longer exists. Give them again.";
 
 /** Headers of a receiver in a request. */
 export const ReceiverHeaders = v.pipe(
@@ -121,7 +121,7 @@ export async function sealReceivers(
   return isEmpty ? null : sealSecret(env, workspaceId, JSON.stringify({ headers, keys }), purpose);
 }
 
-/** The secrets. Those of a key that is destroyed or unknown are lost, and the rest of their owner stays readable. */
+/** The secrets. Those that no key opens are lost, and the rest of their owner stays readable. */
 export async function openReceivers(
   env: KeySource,
   workspaceId: string,
@@ -129,10 +129,12 @@ export async function openReceivers(
   purpose: string,
 ): Promise<ReceiverSecrets> {
   if (sealed === null) return { headers: [], keys: [] };
+  // An outage is no loss: the keys are read first.
+  await loadRing(env, workspaceId);
   try {
     return JSON.parse(await openSecret(env, workspaceId, sealed, purpose)) as ReceiverSecrets;
   } catch (error) {
-    if (!isKeyDestroyed(error)) throw error;
+    if (findOutage(error)) throw error;
     return { headers: [], keys: [], isLost: true };
   }
 }

@@ -61,15 +61,16 @@ export function dayWindows(start: number, end: number): ExportWindow[] {
  * Why an export cannot be carried out as things are, although it could when it was made; undefined when it can. The windows of a
  * schedule are exported after the deletion of its project, too: their manifests name its traces.
  */
-async function findFault({ db, keys }: ExportDeps, job: ExportRow): Promise<string | undefined> {
-  const fault = await readableFault(keys, job.workspaceId, [job.filter]);
+async function findFault({ db, keys }: ExportDeps, job: ExportRow, isFresh: boolean): Promise<string | undefined> {
+  const fault = await readableFault(keys, job.workspaceId, [job.filter], isFresh);
   if (fault !== undefined) return `UnreadableFilter: ${fault}`;
   const isGone = job.sessionId !== null && !(await findProject(db, job.workspaceId, job.sessionId));
   return isGone && job.sourceExportId === null ? PROJECT_DELETED : undefined;
 }
 
-async function requireWorkable(deps: ExportDeps, job: ExportRow): Promise<void> {
-  const fault = await findFault(deps, job);
+/** @throws StoreError */
+async function requireWorkable(deps: ExportDeps, job: ExportRow, isFresh = false): Promise<void> {
+  const fault = await findFault(deps, job, isFresh);
   if (fault !== undefined) throw new StoreError(fault, "Fault", true);
 }
 
@@ -114,7 +115,8 @@ async function advanceExport(deps: ExportDeps, id: string): Promise<void> {
   const job = await findJob(deps.db, id);
   if (job?.status !== "RUNNING") return;
   try {
-    await requireWorkable(deps, job);
+    // Before the manifest is written, nothing that was read may have been encrypted.
+    await requireWorkable(deps, job, true);
     if (job.plannedAt === null) await plan(deps, job);
     if (await hasOpenRuns(deps.db, id)) await sendRuns(deps, job, FIRST_MESSAGES);
     else if ((await findJob(deps.db, id))?.plannedAt) await finishExport(deps, job);

@@ -48,8 +48,9 @@ export async function openRuleSecrets(env: Env, { id, workspaceId, secrets }: Ru
 export async function filterFault(
   env: Env,
   { workspaceId, filter, traceFilter, treeFilter }: RuleRow,
+  isFresh = false,
 ): Promise<string | undefined> {
-  return readableFault(env, workspaceId, [filter, traceFilter, treeFilter]);
+  return readableFault(env, workspaceId, [filter, traceFilter, treeFilter], isFresh);
 }
 
 /**

@@ -131,7 +131,7 @@ export async function workPart({ env, isSpent }: Allowance, part: RulePart): Pro
 /** Whether the rule can take no runs, such as by a filter that reads what is encrypted. Its log has the reason while this is so. */
 async function noteFault(env: Env, rule: RuleToWork): Promise<boolean> {
   const db = database(env.DB);
-  const fault = await filterFault(env, rule);
+  const fault = await filterFault(env, rule, true);
   if (fault !== undefined) {
     const failure = { ruleId: rule.id, runId: ALL_RUNS, traceId: "", action: "filter", error: fault, isFinal: false };
     await saveFailure(db, { ...failure, at: Date.now() });

@@ -211,3 +211,11 @@ it("an alert that cannot be evaluated says why, and is evaluated when it can be 
   await sweep(MINUTE);
   expect(await list()).toMatchObject([{ state: "firing", error: null }]);
 });
+
+it("alerts are listed when no key of the deployment opens the secrets of one", async () => {
+  const alert = await newAlert([hook("one", { headers: { authorization: "old" } })]);
+  await env.DB.prepare("UPDATE alerts SET secrets = '1.0123456789abcdef.AAAA' WHERE id = ?").bind(alert.id).run();
+  expect(await list()).toMatchObject([{ id: alert.id, error: expect.stringContaining("Give them again") as string }]);
+  const shown = await put(alert, [hook("one", { headers: { authorization: "new" } })]);
+  expect(shown).toMatchObject({ error: null, channels: [{ headers: { authorization: "********" } }] });
+});

@@ -220,3 +220,14 @@ it("a rule says that its queue, dataset or evaluator is gone", async () => {
     error: "The annotation queue no longer exists. The deployment has no evaluator seen.",
   });
 });
+
+it("rules are listed when no key of the deployment opens the secrets of one", async () => {
+  const rule = await newRule(caller, { webhooks: [hook("one", { headers: { authorization: "old" } })] });
+  await env.DB.prepare("UPDATE run_rules SET secrets = '1.0123456789abcdef.AAAA' WHERE id = ?").bind(rule.id).run();
+  expect(await list()).toMatchObject([{ id: rule.id, error: expect.stringContaining("Give them again") as string }]);
+  const webhooks = [hook("one", { headers: { authorization: "new" } })];
+  expect((await change(rule, { webhooks })) as Shown).toMatchObject({
+    error: null,
+    webhooks: [{ headers: { authorization: "********" } }],
+  });
+});
