@@ -13,7 +13,7 @@ import { refuseLegalHold } from "./projects/retention.ts";
 import { tracePartition } from "./stub.ts";
 import type { TraceIds } from "./rpc.ts";
 import type { PartitionLocation } from "./types.ts";
-import { deleteTokensOfTraces } from "./review/feedback/store.ts";
+import { deleteTokensOf, runsWithTokens } from "./review/feedback/store.ts";
 import { removeThreadItems, removeTraceItems } from "./review/queues/item-store.ts";
 import { deleteSharesOfTraces, deleteSharesOfProject } from "./review/share/store.ts";
 import { noteDeletions, findProject, deleteProject } from "./projects/store.ts";
@@ -108,6 +108,7 @@ async function deleteTraces(
       for (const trace of own) traces.add(trace);
     });
   }
+  const linked = await runsWithTokens(db, workspaceId);
   const all = [...traces];
   if (threadIds.length > 0) await removeThreadItems(db, workspaceId, projectId, threadIds);
   let runs = 0;
@@ -116,7 +117,7 @@ async function deleteTraces(
     await noteDeletions(db, workspaceId, projectId, some);
     await deleteSharesOfTraces(db, workspaceId, projectId, some);
     await removeTraceItems(db, workspaceId, projectId, some);
-    await deleteTokensOfTraces(db, workspaceId, some);
+    await deleteTokensOf(db, workspaceId, some);
     await hooks.onTracesDeleted(c.env, workspaceId, projectId, some);
     // A partition that is made after this list reads the note.
     const known = await places();
@@ -125,12 +126,31 @@ async function deleteTraces(
       const counts = await inParallel(known, CONNECTIONS, async (location) => {
         const own = named.get(locationKey(location));
         const chosen = some.filter((trace) => (own?.has(trace) ?? false) === isNamed);
-        return chosen.length === 0 ? 0 : partition(location).deleteTraces(chosen);
+        if (chosen.length === 0) return 0;
+        return withTokens(c.env, workspaceId, location, linked, async () => partition(location).deleteTraces(chosen));
       });
       runs += counts.reduce((sum, count) => sum + count, 0);
     }
   }
   return { message: "Traces deleted", traces: all.length, runs };
+}
+
+/** Deletes runs of a partition by `remove`, and the links for feedback on those that are gone. `linked`: runs that have one. */
+async function withTokens<T>(
+  env: Env,
+  workspaceId: string,
+  location: PartitionLocation,
+  linked: string[],
+  remove: () => Promise<T>,
+): Promise<T> {
+  const which = async (ids: string[]) =>
+    ids.length === 0 ? [] : tracePartition(env, workspaceId, location).which(ids);
+  const held = await which(linked);
+  const removed = await remove();
+  const left = new Set(await which(held));
+  const gone = held.filter((id) => !left.has(id));
+  await deleteTokensOf(database(env.DB), workspaceId, gone);
+  return removed;
 }
 
 // Deletes projects with their traces.
@@ -163,6 +183,7 @@ export async function destroyProjects(
   isListed: DeletionHooks["isListed"] = async () => false,
 ): Promise<void> {
   const db = database(env.DB);
+  const linked = await runsWithTokens(db, workspaceId);
   let left = most;
   for (const projectId of ids) {
     const isNoted = await isListed(env, workspaceId, projectId);
@@ -187,7 +208,9 @@ export async function destroyProjects(
       await inParallel(places, CONNECTIONS, async ({ day, shard }) => {
         const place = { projectId, day, shard };
         if (isNoted) await noteTraces(env, workspaceId, place);
-        await tracePartition(env, workspaceId, place).destroy({ workspaceId, ...place });
+        await withTokens(env, workspaceId, place, linked, async () =>
+          tracePartition(env, workspaceId, place).destroy({ workspaceId, ...place }),
+        );
       });
       left -= places.length;
     }

@@ -7,7 +7,7 @@ import { type Caller, newCaller } from "../support/caller.ts";
 import { ask } from "../support/examples.ts";
 import { newRule, sendRuns, workOnce } from "../support/rules.ts";
 import { stubFetch } from "../support/stub-fetch.ts";
-import { NOON, projectId } from "../support/traces.ts";
+import { NOON, projectId, runParts, sendMultipart, sentRun } from "../support/traces.ts";
 
 let caller: Caller;
 beforeEach(async () => {
@@ -51,7 +51,10 @@ it("the log of a rule and the links for feedback do not name a deleted trace, al
   await scheduler.wait(5);
   const sent = await sendRuns(caller, NOON + 1_000_000, [{}, {}]);
   const [gone = "", kept = ""] = sent.map(({ id }) => id);
-  for (const run_id of [gone, kept]) await ask(caller, "/feedback/tokens", { body: { run_id, feedback_key: "good" } });
+  const child = sentRun(NOON + 1_500_000, {}, sent[0]);
+  expect((await sendMultipart(caller, runParts("post", child))).status).toBe(202);
+  for (const run_id of [gone, kept, child.id])
+    await ask(caller, "/feedback/tokens", { body: { run_id, feedback_key: "good" } });
   for (let n = 0; n < 3; n++) await workOnce(caller, rule);
   const logged = async () =>
     (await ask<{ run_id: string }[]>(caller, `/runs/rules/${rule.id}/logs`)).map(({ run_id }) => run_id);

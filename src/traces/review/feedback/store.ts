@@ -55,10 +55,25 @@ export async function deleteExpiredTokens(db: Database, now: number): Promise<vo
   await deleteOverdue(db, feedbackTokens, lte(feedbackTokens.expiresAt, now));
 }
 
-/** Deletes the tokens for the roots of these traces. Where a token is for another run, it leads to a 404 until it expires. */
-export async function deleteTokensOfTraces(db: Database, workspaceId: string, traceIds: string[]): Promise<void> {
-  const ofTraces = and(eq(feedbackTokens.workspaceId, workspaceId), inList(feedbackTokens.runId, traceIds));
-  await deleteAll(db, feedbackTokens, ofTraces);
+/** Runs for which a workspace has tokens, 10,000 at most. */
+export async function runsWithTokens(db: Database, workspaceId: string): Promise<string[]> {
+  const rows = await db
+    .selectDistinct({ id: feedbackTokens.runId })
+    .from(feedbackTokens)
+    .where(eq(feedbackTokens.workspaceId, workspaceId))
+    .limit(10_000)
+    .all();
+  return rows.map(({ id }) => id);
+}
+
+/** Deletes the tokens for these runs. */
+export async function deleteTokensOf(db: Database, workspaceId: string, runIds: string[]): Promise<void> {
+  if (runIds.length === 0) return;
+  await deleteAll(
+    db,
+    feedbackTokens,
+    and(eq(feedbackTokens.workspaceId, workspaceId), inList(feedbackTokens.runId, runIds)),
+  );
 }
 
 const isConfig = (workspaceId: string, key: string) =>
