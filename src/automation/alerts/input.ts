@@ -130,17 +130,15 @@ function readAlertSecrets(
   return { headers, keys, places };
 }
 
-type Receiver = AlertChannel;
-
 /** By what a channel is known again (`findStoredReceivers`). */
-function channelNames(channel: Receiver | AlertBody["channels"][number], headers: object = {}): string[] {
+function channelNames(channel: AlertChannel | AlertBody["channels"][number], headers: object = {}): string[] {
   const to = [channel.type, receiver(channel)];
   const more = channel.type === "email" ? [channel.from, channel.to] : Object.keys(headers).toSorted();
   return [JSON.stringify([...to, more]), JSON.stringify(to)];
 }
 
 /** Who gets the secrets of a channel. Of Slack's address only the host is known here. */
-function receiver(channel: Receiver | AlertBody["channels"][number]): string {
+function receiver(channel: AlertChannel | AlertBody["channels"][number]): string {
   if (channel.type === "email") return channel.provider;
   return channel.type === "slack" ? hiddenAddress(channel.url) : channel.url;
 }

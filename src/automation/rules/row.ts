@@ -41,6 +41,10 @@ const NONE: RuleCounts = { taken: 0, done: 0, failed: 0, cost: 0 };
 export async function readFacts(db: Database, workspaceId: string, rules: RuleRow[]): Promise<RuleFacts[]> {
   const ids = rules.map(({ id }) => id);
   const { ruleId, taken, done, failed, cost } = ruleParts;
+  // The runs that waited in a partition that is gone are deleted, as those that are deleted one by one.
+  const isThere = sql`EXISTS (SELECT 1 FROM run_rules r JOIN trace_partitions p
+    ON p.workspace_id = r.workspace_id AND p.project_id = r.project_id
+    WHERE r.id = rule_parts.rule_id AND p.day = rule_parts.day AND p.shard = rule_parts.shard)`;
   const left = sql<number>`(SELECT count(*) FROM ${ruleBackfillParts} p WHERE p.backfill_id = ${ruleBackfills.id})`;
   const isNewest = sql`${ruleBackfills.id} = (SELECT b.id FROM ${ruleBackfills} b WHERE b.rule_id = ${ruleBackfills.ruleId}
     ORDER BY b.created_at DESC, b.id DESC LIMIT 1)`;
@@ -50,7 +54,7 @@ export async function readFacts(db: Database, workspaceId: string, rules: RuleRo
         id: ruleId,
         taken: sql<number>`sum(${taken})`,
         done: sql<number>`sum(${done})`,
-        failed: sql<number>`sum(${failed})`,
+        failed: sql<number>`sum(iif(${isThere}, ${failed}, ${taken} - ${done}))`,
         cost: sql<number>`sum(${cost})`,
       })
       .from(ruleParts)

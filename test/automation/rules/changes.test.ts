@@ -231,3 +231,13 @@ it("rules are listed when no key of the deployment opens the secrets of one", as
     webhooks: [{ headers: { authorization: "********" } }],
   });
 });
+
+it("runs that waited on a day that is gone count as failed", async () => {
+  const rule = await newRule(caller, { webhooks: [hook("one")] });
+  await env.DB.prepare(
+    "INSERT INTO rule_parts (rule_id, day, shard, change, taken, done, failed, cost, touched_at) VALUES (?, '2020-01-01', 0, 1, 7, 4, 1, 0, 0)",
+  )
+    .bind(rule.id)
+    .run();
+  expect((await readRule(caller, rule)).stats).toMatchObject({ taken: 7, done: 4, failed: 3, waiting: 0 });
+});
