@@ -16,6 +16,7 @@ import { crons, threadCrons } from "./automation/crons/routes.ts";
 import { deploys } from "./system/deploys/routes.ts";
 import { encryption } from "./access/encryption/routes.ts";
 import { flowRoutes } from "./limits/flow/routes.ts";
+import { isScheduled } from "./exports/finish.ts";
 import { bulkExports } from "./exports/routes.ts";
 import { mcp } from "./protocols/mcp/routes.ts";
 import { people } from "./access/members/routes.ts";
@@ -57,7 +58,7 @@ import {
 } from "./threads/api/user-rules.ts";
 import { createsCron, CRONS, listsFirings } from "./automation/crons/user-rules.ts";
 import { deleteCronsOfAssistant, deleteCronsOn } from "./automation/crons/store.ts";
-import { deleteRulesOfProject } from "./automation/rules/store.ts";
+import { deleteFailuresOnTraces, deleteRulesOfProject } from "./automation/rules/store.ts";
 
 /** A switch of `http` in langgraph.json that leaves routes out. */
 type Switch = Extract<keyof Settings["http"], `disable_${string}`>;
@@ -69,6 +70,12 @@ const ofAssistants = assistants({
   deleteThreads: (env, principal, id) => deleteAssistantThreads(env, principal, id, deleteCronsOn),
   onDeleted: deleteCronsOfAssistant,
 });
+
+const deletionHooks = {
+  onProjectDeleted: deleteRulesOfProject,
+  onTracesDeleted: deleteFailuresOnTraces,
+  isListed: isScheduled,
+};
 
 /** The routes that come before those of traces. */
 export const MOUNTS: readonly Mount[] = [
@@ -101,7 +108,7 @@ export const MOUNTS: readonly Mount[] = [
   ["/", unservedRoutes],
   // `/sessions`, `/runs`, `/feedback`, `/datasets` and the others of traces. Ingest shares two paths with stateless runs, and lets those
   // through.
-  ["/", rootTraces(deleteRulesOfProject)],
+  ["/", rootTraces(deletionHooks)],
   // Runs without a thread; traced runs are above.
   ["/runs", statelessRuns, "disable_runs"],
   ["/store", memory, "disable_store"],
@@ -114,7 +121,7 @@ export const MOUNTS: readonly Mount[] = [
   ["/api/v1", oauthClients],
   ["/", prompts],
   ["/api/v1", prompts],
-  ["/", traces(deleteRulesOfProject)],
+  ["/", traces(deletionHooks)],
   ["/", agentCards, "disable_a2a"],
   ["/a2a", a2a, "disable_a2a"],
   ["/agui", agui, "disable_agui"],

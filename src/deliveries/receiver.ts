@@ -1,7 +1,8 @@
 /** What calls of receivers need that is not shown: headers, keys, and addresses that are secrets themselves. */
 import * as v from "valibot";
 import { Problem } from "../lib/problem.ts";
-import { type KeySource, openSecret, sealSecret } from "../access/encryption/keys.ts";
+import { type KeySource, loadRing, openSecret, sealSecret } from "../access/encryption/keys.ts";
+import { findOutage } from "../lib/retry.ts";
 import type { Context } from "hono";
 import { webhookFault } from "../http/addresses.ts";
 import { serverAddress, type App } from "../http/context.ts";
@@ -15,7 +16,13 @@ export const HIDDEN = "********";
 export interface ReceiverSecrets {
   headers: Record<string, string>[];
   keys: (string | null)[];
+  /** There are some, and they cannot be read. The lists are empty. */
+  isLost?: boolean;
 }
+
+/** What the owner of receivers is told whose secrets are lost. */
+export const LOST_SECRETS =
+  "The headers and keys of the receivers cannot be read: the key that encrypted them no longer exists. Give them again.";
 
 /** Headers of a receiver in a request. */
 export const ReceiverHeaders = v.pipe(
@@ -80,6 +87,20 @@ export function findStoredReceivers(
   return found;
 }
 
+/** The receivers, each with the id of the stored one that it is. A stored one gives its id once. */
+export function keepIds<Receiver extends { id: string }>(
+  given: Receiver[],
+  findHeld: (at: number, receiver: Receiver) => { id: string } | undefined,
+): Receiver[] {
+  const taken = new Set<string>();
+  return given.map((receiver, at) => {
+    const id = findHeld(at, receiver)?.id ?? receiver.id;
+    if (taken.has(id)) return receiver;
+    taken.add(id);
+    return { ...receiver, id };
+  });
+}
+
 /** Headers as answers show them; undefined when there are none. */
 export function hiddenHeaders(headers: Record<string, string> = {}): Record<string, string> | undefined {
   const names = Object.keys(headers);
@@ -100,6 +121,7 @@ export async function sealReceivers(
   return isEmpty ? null : sealSecret(env, workspaceId, JSON.stringify({ headers, keys }), purpose);
 }
 
+/** The secrets. Those that no key opens are lost, and the rest of their owner stays readable. */
 export async function openReceivers(
   env: KeySource,
   workspaceId: string,
@@ -107,7 +129,14 @@ export async function openReceivers(
   purpose: string,
 ): Promise<ReceiverSecrets> {
   if (sealed === null) return { headers: [], keys: [] };
-  return JSON.parse(await openSecret(env, workspaceId, sealed, purpose)) as ReceiverSecrets;
+  // An outage is no loss: the keys are read first.
+  await loadRing(env, workspaceId);
+  try {
+    return JSON.parse(await openSecret(env, workspaceId, sealed, purpose)) as ReceiverSecrets;
+  } catch (error) {
+    if (findOutage(error)) throw error;
+    return { headers: [], keys: [], isLost: true };
+  }
 }
 
 // A webhook that is a path of the project's own `app`, as runs and crons store it.

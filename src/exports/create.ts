@@ -71,5 +71,6 @@ function newExportRow({ now }: ExportDeps, workspaceId: string, input: CreateExp
     createdAt: at,
     updatedAt: at,
     finishedAt: null,
+    deletionsBy: null,
   };
 }

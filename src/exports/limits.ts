@@ -42,6 +42,7 @@ export const LIMITS = {
   /** A message that started no work within this time is sent again. */
   resendAfter: 120_000,
 
+  /** Further attempts without progress, and the time before each. */
   retries: 20,
   retryDelay: 30_000,
   /** Specification 8. */

@@ -1,11 +1,13 @@
 /** D1: what the sweep of every minute finds. Each query takes what it gives, so that two sweeps do not give it twice. */
-import { and, eq, getTableColumns, inArray, isNotNull, lte, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, inArray, lte, sql } from "drizzle-orm";
 import type { Database } from "../db/client.ts";
 import { bulkExports } from "./table.ts";
-import { statusesBefore, type ExportRow, countForQuota } from "./store.ts";
+import { inList } from "../db/conditions.ts";
+import { inTurns } from "../lib/due-work.ts";
+import { statusesBefore, type ExportRow, PROJECT_DELETED } from "./store.ts";
 import { type RunMessage, type ExportDeps, createExportDeps } from "./deps.ts";
 import { endOpenRuns } from "./ledger/lease.ts";
-import { startWaiting } from "./ledger/jobs.ts";
+import { failJob, startWaiting } from "./ledger/jobs.ts";
 import { HOUR_MICROS } from "../traces/time.ts";
 
 /** More than this of one kind waits for the next minute. */
@@ -27,63 +29,78 @@ export async function timeOut(db: Database, startedBefore: number, now: number):
   return late.map(({ id }) => id);
 }
 
-/** A run's message: its destination says whether it may begin. */
-const MESSAGE = sql.raw(
-  `id AS runId, (SELECT e.destination_id FROM bulk_exports e WHERE e.id = export_runs.export_id) AS destinationId`,
-);
-
-/** Runs whose message or owner got lost since `sentBefore`. */
+/**
+ * Export runs that no worker works on, and for which none was woken since `sentBefore`: those that lost their message or their owner,
+ * and those that have ended with an upload still open.
+ */
 export async function takeLostRuns(db: Database, sentBefore: number, now: number): Promise<RunMessage[]> {
+  const lost = sql`
+    SELECT r.id, r.workspace_id AS owner, coalesce(r.sent_at, 0) AS due, 0 AS served
+    FROM export_runs r JOIN bulk_exports e ON e.id = r.export_id
+    WHERE r.status IN ('CREATED', 'RUNNING') AND e.status = 'RUNNING' AND r.sent_at <= ${sentBefore}
+      AND (r.lease_until IS NULL OR r.lease_until <= ${now}) AND r.next_attempt_at <= ${now}
+    UNION ALL SELECT r.id, r.workspace_id, coalesce(r.sent_at, 0), 0 FROM export_runs r
+    WHERE r.pending IS NOT NULL AND r.status NOT IN ('CREATED', 'RUNNING', 'COMPLETED')
+      AND (r.lease_until IS NULL OR r.lease_until <= ${now}) AND coalesce(r.sent_at, 0) <= ${sentBefore}`;
   return db.all<RunMessage>(sql`
-    UPDATE export_runs SET sent_at = ${now} WHERE id IN (
-      SELECT r.id FROM export_runs r JOIN bulk_exports e ON e.id = r.export_id AND e.status = 'RUNNING'
-      WHERE r.status IN ('CREATED', 'RUNNING') AND r.sent_at <= ${sentBefore}
-        AND (r.lease_until IS NULL OR r.lease_until <= ${now}) AND r.next_attempt_at <= ${now}
-      LIMIT ${AT_ONCE})
-    RETURNING ${MESSAGE}`);
-}
-
-/** Runs that have ended with an upload still open and no owner. */
-export async function takeOrphanedUploads(db: Database, now: number): Promise<RunMessage[]> {
-  return db.all<RunMessage>(sql`
-    SELECT ${MESSAGE} FROM export_runs
-    WHERE pending IS NOT NULL AND status NOT IN ('CREATED', 'RUNNING', 'COMPLETED')
-      AND (lease_until IS NULL OR lease_until <= ${now})
-    LIMIT ${AT_ONCE}`);
+    UPDATE export_runs SET sent_at = ${now} WHERE id IN (SELECT id FROM (${inTurns(lost, AT_ONCE)}))
+    RETURNING id AS runId, (SELECT e.destination_id FROM bulk_exports e WHERE e.id = export_runs.export_id) AS destinationId`);
 }
 
 /** Running exports that wait for the planner, for more messages, or for their manifest. */
 export async function takeIdleJobs(db: Database, now: number, resendAt: number): Promise<string[]> {
+  const idle = sql`
+    SELECT e.id, e.workspace_id AS owner, e.next_attempt_at AS due, 0 AS served FROM bulk_exports e
+    WHERE e.status = 'RUNNING' AND e.next_attempt_at <= ${now} AND (
+      e.planned_at IS NULL
+      OR NOT EXISTS (SELECT 1 FROM export_runs r WHERE r.export_id = e.id AND r.status IN ('CREATED', 'RUNNING'))
+      OR EXISTS (SELECT 1 FROM export_runs r WHERE r.export_id = e.id AND r.status = 'CREATED' AND r.sent_at IS NULL))`;
   const rows = await db.all<{ id: string }>(sql`
-    UPDATE bulk_exports SET next_attempt_at = ${resendAt} WHERE status = 'RUNNING' AND next_attempt_at <= ${now} AND id IN (
-      SELECT e.id FROM bulk_exports e WHERE e.status = 'RUNNING' AND e.next_attempt_at <= ${now} AND (
-        e.planned_at IS NULL
-        OR NOT EXISTS (SELECT 1 FROM export_runs r WHERE r.export_id = e.id AND r.status IN ('CREATED', 'RUNNING'))
-        OR EXISTS (SELECT 1 FROM export_runs r WHERE r.export_id = e.id AND r.status = 'CREATED' AND r.sent_at IS NULL))
-      LIMIT ${AT_ONCE})
+    UPDATE bulk_exports SET next_attempt_at = ${resendAt} WHERE status = 'RUNNING' AND next_attempt_at <= ${now}
+      AND id IN (SELECT id FROM (${inTurns(idle, AT_ONCE)}))
     RETURNING id`);
   return rows.map(({ id }) => id);
 }
 
-/** Active schedules with a window that is due: its end, and `delay` microseconds more, have passed. */
-export async function dueSchedules(db: Database, nowMicros: number, delay: number): Promise<ExportRow[]> {
-  return db
+/** A schedule with a window that is due, and how many windows its workspace may have spawned now. */
+interface DueSchedule extends ExportRow {
+  room: number;
+  /** When the last trace of its project was deleted, if the project is deleted; 0 when it had no traces. Milliseconds. */
+  goneAt: number | null;
+}
+
+/**
+ * Active schedules with a window that is due at `now`: its end, and `SPAWN_DELAY` more, have passed. Those come first whose workspace
+ * has spawned the fewest windows in the last hour. One that has spawned `most` has no turn.
+ */
+async function dueSchedules(db: Database, now: number, most: number): Promise<DueSchedule[]> {
+  const due = sql`e.start_time + (e.spawned + 1) * e.interval_hours * ${HOUR_MICROS}`;
+  const items = sql`
+    SELECT e.id, e.workspace_id AS owner, ${due} AS due, (SELECT count(*) FROM bulk_exports s
+      WHERE s.workspace_id = e.workspace_id AND s.created_at > ${now - HOUR_MICROS / 1000} AND s.source_export_id IS NOT NULL) AS served,
+      iif(e.session_id IS NULL OR EXISTS (SELECT 1 FROM projects p WHERE p.id = e.session_id), NULL, (SELECT coalesce(max(d.deleted_at), 0)
+        FROM trace_deletions d WHERE d.workspace_id = e.workspace_id AND d.project_id = e.session_id)) AS goneAt
+    FROM bulk_exports e
+    WHERE e.status = 'CREATED' AND e.interval_hours IS NOT NULL AND ${due} <= ${now * 1000 - SPAWN_DELAY}
+      AND NOT EXISTS (SELECT 1 FROM workspaces w WHERE w.id = e.workspace_id AND w.settings ->> 'exports' = 0)`;
+  const turns = await db.all<{ id: string; served: number; goneAt: number | null }>(
+    inTurns(items, SPAWNED_AT_ONCE, most),
+  );
+  const rows = await db
     .select()
     .from(bulkExports)
     .where(
-      and(
-        isNotNull(bulkExports.intervalHours),
-        eq(bulkExports.status, "CREATED"),
-        lte(
-          sql`${bulkExports.startTime} + (${bulkExports.spawned} + 1) * ${bulkExports.intervalHours} * 3600000000`,
-          nowMicros - delay,
-        ),
-        sql`NOT EXISTS (SELECT 1 FROM workspaces w WHERE w.id = ${bulkExports.workspaceId} AND w.settings ->> 'exports' = 0)`,
+      inList(
+        bulkExports.id,
+        turns.map(({ id }) => id),
       ),
     )
-    .orderBy(bulkExports.updatedAt)
-    .limit(AT_ONCE)
     .all();
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return turns.flatMap(({ id, served, goneAt }) => {
+    const row = byId.get(id);
+    return row ? [{ ...row, room: most - served, goneAt }] : [];
+  });
 }
 
 /** The next window of a schedule, as an export of its own. Microseconds; `now` in milliseconds. */
@@ -135,6 +152,7 @@ export async function spawn(db: Database, schedule: ExportRow, { id, startTime, 
             createdAt: sql`${now}`.as("created_at"),
             updatedAt: sql`${now}`.as("updated_at"),
             finishedAt: sql`NULL`.as("finished_at"),
+            deletionsBy: sql`NULL`.as("deletions_by"),
           })
           .from(bulkExports)
           .where(active),
@@ -178,31 +196,34 @@ export async function sweep(deps: ExportDeps): Promise<void> {
   const started = await startWaiting(db, limits.exportsPerWorkspace, now);
   const idle = await takeIdleJobs(db, now, now + limits.resendAfter);
   for (const exportId of new Set([...started, ...idle])) await deps.send({ exportId });
-  const lost = await takeLostRuns(db, now - limits.resendAfter, now);
-  const orphaned = await takeOrphanedUploads(db, now);
-  for (const message of [...lost, ...orphaned]) await deps.send(message);
+  for (const message of await takeLostRuns(db, now - limits.resendAfter, now)) await deps.send(message);
 }
 
-/** Spawns the due windows of every active schedule. */
+/** Spawns the due windows of active schedules, oldest first: one of each schedule, then a second one of each, and so on. */
 export async function spawnDue(deps: ExportDeps): Promise<void> {
-  let left = SPAWNED_AT_ONCE;
-  for (const due of await dueSchedules(deps.db, deps.now() * 1000, SPAWN_DELAY)) {
-    if (left === 0) return;
-    left -= await catchUp(deps, due, Math.min(CATCH_UP, left));
-  }
-}
-
-/** Spawns the windows of a schedule that are due, oldest first, within the workspace's quota. Returns their number. */
-async function catchUp(deps: ExportDeps, due: ExportRow, most: number): Promise<number> {
   const now = deps.now();
-  const { recent } = await countForQuota(deps.db, due.workspaceId, now - HOUR_MICROS / 1000);
-  const room = Math.min(most, deps.limits.spawnedPerHour - recent);
-  let schedule = due;
-  for (let made = 0; made < room; made++) {
-    const { startTime, endTime, dueAt } = scheduleWindow(due.startTime, due.intervalHours ?? 1, schedule.spawned + 1);
-    if (dueAt > now * 1000) return made;
-    if (!(await spawn(deps.db, schedule, { id: deps.newId(), startTime, endTime, now }))) return made;
-    schedule = { ...schedule, spawned: schedule.spawned + 1 };
+  let schedules = await dueSchedules(deps.db, now, deps.limits.spawnedPerHour);
+  const room = new Map(schedules.map((schedule) => [schedule.workspaceId, schedule.room]));
+  let left = SPAWNED_AT_ONCE;
+  for (let round = 0; round < CATCH_UP && schedules.length > 0; round++) {
+    const more: DueSchedule[] = [];
+    for (const schedule of schedules) {
+      const own = room.get(schedule.workspaceId) ?? 0;
+      if (left === 0) return;
+      if (own <= 0) continue;
+      const { startTime, intervalHours, spawned, goneAt } = schedule;
+      const window = scheduleWindow(startTime, intervalHours ?? 1, spawned + 1);
+      // The windows up to the deletion of the project name its traces. There is nothing to export after it.
+      if (goneAt !== null && window.startTime > goneAt * 1000) {
+        await failJob(deps.db, schedule.id, PROJECT_DELETED, now);
+        continue;
+      }
+      if (window.dueAt > now * 1000 || !(await spawn(deps.db, schedule, { id: deps.newId(), ...window, now })))
+        continue;
+      left -= 1;
+      room.set(schedule.workspaceId, own - 1);
+      more.push({ ...schedule, spawned: spawned + 1 });
+    }
+    schedules = more;
   }
-  return Math.max(0, room);
 }

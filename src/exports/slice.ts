@@ -257,7 +257,15 @@ async function commit(deps: ExportDeps, run: ExportRunRow, { cursor, done, seen,
     throw new LeaseLost();
   }
   await deps.at("after commit");
-  return { ...run, ...reached, seen, status, pending: null, files: file ? [...run.files, file] : run.files };
+  return {
+    ...run,
+    ...reached,
+    seen,
+    status,
+    failedAttempts: 0,
+    pending: null,
+    files: file ? [...run.files, file] : run.files,
+  };
 }
 
 /** The owner's side of a lease. */

@@ -32,6 +32,9 @@ export function statusesBefore(next: ExportStatus): ExportStatus[] {
 export type ExportRow = typeof bulkExports.$inferSelect;
 export type ExportRunRow = typeof exportRuns.$inferSelect;
 
+/** The error of an export or a schedule whose project was deleted. */
+export const PROJECT_DELETED = "ProjectDeleted: the project of the export was deleted.";
+
 export interface ExportProgress {
   runs: number;
   completed: number;

@@ -69,6 +69,8 @@ export const bulkExports = sqliteTable(
     createdAt: integer("created_at").notNull(),
     updatedAt: integer("updated_at").notNull(),
     finishedAt: integer("finished_at"),
+    /** Of a window whose export has not completed: the later export of its schedule whose manifest names what was deleted in it. */
+    deletionsBy: text("deletions_by"),
   },
   (table) => [
     index("bulk_exports_workspace").on(table.workspaceId, table.createdAt),
@@ -135,7 +137,9 @@ export const exportRuns = sqliteTable(
     endTime: integer("end_time").notNull(),
     status: text("status").$type<ExportStatus>().notNull(),
     retryNumber: integer("retry_number").notNull().default(0),
-    /** `retry_0`, `retry_1`, …: what went wrong. */
+    /** Attempts that have failed since the last file was committed. */
+    failedAttempts: integer("failed_attempts").notNull().default(0),
+    /** `retry_0`, `retry_1`, …: what went wrong, the newest. */
     errors: text("errors", { mode: "json" }).$type<Record<string, string>>(),
     /** The shard that is read. Everything of the shards before it is in `files`. */
     shard: integer("shard").notNull().default(0),

@@ -1,5 +1,6 @@
 /** One step of an export or of an export run, as the ledger says. */
-import { listExperiments } from "../traces/projects/store.ts";
+import { readableFault } from "../traces/partition/read/condition.ts";
+import { findProject, listExperiments } from "../traces/projects/store.ts";
 import { dayBounds, toDay } from "../traces/time.ts";
 import { type ExportDeps, type ExportMessage, createExportDeps } from "./deps.ts";
 import {
@@ -14,7 +15,8 @@ import {
   noteJobRetry,
   takeRunsToSend,
 } from "./ledger/jobs.ts";
-import type { ExportRow, ExportRunRow } from "./store.ts";
+import { type ExportRow, type ExportRunRow, PROJECT_DELETED } from "./store.ts";
+import { evenRetries, retryTime } from "../lib/due-work.ts";
 import { logError } from "../lib/log.ts";
 import { StoreError, UNANSWERED } from "./s3/errors.ts";
 import { finishExport, startNext } from "./finish.ts";
@@ -53,6 +55,23 @@ export function dayWindows(start: number, end: number): ExportWindow[] {
     at = next;
   }
   return windows;
+}
+
+/**
+ * Why an export cannot be carried out as things are, although it could when it was made; undefined when it can. The windows of a
+ * schedule are exported after the deletion of its project, too: their manifests name its traces.
+ */
+async function findFault({ db, keys }: ExportDeps, job: ExportRow, isFresh: boolean): Promise<string | undefined> {
+  const fault = await readableFault(keys, job.workspaceId, [job.filter], isFresh);
+  if (fault !== undefined) return `UnreadableFilter: ${fault}`;
+  const isGone = job.sessionId !== null && !(await findProject(db, job.workspaceId, job.sessionId));
+  return isGone && job.sourceExportId === null ? PROJECT_DELETED : undefined;
+}
+
+/** @throws StoreError */
+async function requireWorkable(deps: ExportDeps, job: ExportRow, isFresh = false): Promise<void> {
+  const fault = await findFault(deps, job, isFresh);
+  if (fault !== undefined) throw new StoreError(fault, "Fault", true);
 }
 
 /** Inserts the runs of an export. Experiments created after the job are included. */
@@ -96,6 +115,8 @@ async function advanceExport(deps: ExportDeps, id: string): Promise<void> {
   const job = await findJob(deps.db, id);
   if (job?.status !== "RUNNING") return;
   try {
+    // Before the manifest is written, nothing that was read may have been encrypted.
+    await requireWorkable(deps, job, true);
     if (job.plannedAt === null) await plan(deps, job);
     if (await hasOpenRuns(deps.db, id)) await sendRuns(deps, job, FIRST_MESSAGES);
     else if ((await findJob(deps.db, id))?.plannedAt) await finishExport(deps, job);
@@ -104,14 +125,18 @@ async function advanceExport(deps: ExportDeps, id: string): Promise<void> {
   }
 }
 
+const nextAttempt = ({ limits, now }: ExportDeps, failed: number) =>
+  retryTime(evenRetries(limits.retries, limits.retryDelay / 1000), failed, now());
+
 export async function noteJobFailure(deps: ExportDeps, job: ExportRow, error: unknown): Promise<void> {
   const reason = describeFailure(error);
-  if (isPermanent(error) || job.retries >= deps.limits.retries) {
+  const next = nextAttempt(deps, job.retries);
+  if (isPermanent(error) || next === undefined) {
     await failJob(deps.db, job.id, reason, deps.now());
     return startNext(deps, job.workspaceId);
   }
-  await noteJobRetry(deps.db, job.id, reason, deps.now() + deps.limits.retryDelay);
-  await deps.send({ exportId: job.id }, deps.limits.retryDelay / 1000);
+  await noteJobRetry(deps.db, job.id, reason, next);
+  await deps.send({ exportId: job.id }, (next - deps.now()) / 1000);
 }
 
 /** Sends messages for the next runs of an export, until `most` are on their way or the export has its share of all. */
@@ -156,7 +181,7 @@ const mayContinue = (deps: ExportDeps, { destinationId }: ExportRow, until: numb
 /** Exports slices of a claimed run. True when it is complete; otherwise a message or the sweep continues it. */
 async function exportRun(deps: ExportDeps, job: ExportRow, claimed: ExportRunRow, until: number): Promise<boolean> {
   let run = claimed;
-  if (run.retryNumber > deps.limits.retries) {
+  if (run.failedAttempts > deps.limits.retries) {
     await fail(deps, job, run, INTERRUPTED);
     return false;
   }
@@ -164,6 +189,7 @@ async function exportRun(deps: ExportDeps, job: ExportRow, claimed: ExportRunRow
   try {
     const opened = await openDestination(deps, job);
     do {
+      await requireWorkable(deps, job);
       run = await exportSlice(deps, { run, job, ...opened });
       deps.slots.answered(job.destinationId);
     } while (run.status === "RUNNING" && mayContinue(deps, job, until));
@@ -180,10 +206,11 @@ async function exportRun(deps: ExportDeps, job: ExportRow, claimed: ExportRunRow
 async function noteRunFailure(deps: ExportDeps, job: ExportRow, run: ExportRunRow, error: unknown): Promise<void> {
   const reason = describeFailure(error);
   if (error instanceof StoreError && error.code === UNANSWERED) deps.slots.hung(job.destinationId, deps.now());
-  if (isPermanent(error) || run.retryNumber >= deps.limits.retries) return fail(deps, job, run, reason);
-  const nextAttemptAt = deps.now() + deps.limits.retryDelay;
-  await noteRetry(deps.db, run, { reason, now: deps.now(), nextAttemptAt });
-  await deps.send({ runId: run.id, destinationId: job.destinationId }, deps.limits.retryDelay / 1000);
+  const now = deps.now();
+  const nextAttemptAt = nextAttempt(deps, run.failedAttempts);
+  if (isPermanent(error) || nextAttemptAt === undefined) return fail(deps, job, run, reason);
+  await noteRetry(deps.db, run, { reason, now, nextAttemptAt });
+  await deps.send({ runId: run.id, destinationId: job.destinationId }, (nextAttemptAt - now) / 1000);
 }
 
 async function fail(deps: ExportDeps, job: ExportRow, run: ExportRunRow, reason: string): Promise<void> {

@@ -12,8 +12,10 @@ import { body, param, query } from "../http/validate.ts";
 import { refuseLegalHold } from "./projects/retention.ts";
 import { traceIndex } from "./lookup/rpc.ts";
 import { tracePartition } from "./stub.ts";
+import type { TraceIds } from "./rpc.ts";
 import type { PartitionLocation } from "./types.ts";
-import { removeTraceItems } from "./review/queues/item-store.ts";
+import { deleteTokensOf, runsWithTokens } from "./review/feedback/store.ts";
+import { removeThreadItems, removeTraceItems } from "./review/queues/item-store.ts";
 import { deleteSharesOfTraces, deleteSharesOfProject } from "./review/share/store.ts";
 import { noteDeletions, findProject, deleteProject } from "./projects/store.ts";
 import { allLocations, somePartitions } from "./projects/partitions.ts";
@@ -34,39 +36,41 @@ const DeleteRuns = choosing({
 const TraceId = v.object({ trace_id: Uuid });
 const OfProject = choosing({ project_id: Uuid });
 
-export const runDeletion = new Hono<App>().post(
-  "/runs/delete",
-  doc("Delete traces, or the traces of threads, with everything of them", Deleted),
-  body(DeleteRuns),
-  async (c) => {
-    const { session_id, trace_ids = [], thread_ids = [] } = c.req.valid("json");
-    if (trace_ids.length + thread_ids.length === 0)
-      throw new Problem(422, "Invalid body: expected trace_ids or thread_ids. Deletion by metadata is not served.");
-    return c.json(await deleteTraces(c, session_id, trace_ids, thread_ids));
-  },
-);
-
-export const runDeletionV2 = new Hono<App>()
-  .delete(
-    "/traces/:trace_id",
-    doc("Delete a trace with everything of it", Deleted),
-    param(TraceId),
-    query(OfProject),
+export const runDeletion = (hooks: DeletionHooks) =>
+  new Hono<App>().post(
+    "/runs/delete",
+    doc("Delete traces, or the traces of threads, with everything of them", Deleted),
+    body(DeleteRuns),
     async (c) => {
-      const { project_id } = c.req.valid("query");
-      return c.json(await deleteTraces(c, project_id, [c.req.valid("param").trace_id], []));
-    },
-  )
-  .delete(
-    "/threads/:thread_id",
-    doc("Delete the traces of a thread", Deleted),
-    param(ThreadId),
-    query(OfProject),
-    async (c) => {
-      const { project_id } = c.req.valid("query");
-      return c.json(await deleteTraces(c, project_id, [], [c.req.valid("param").thread_id]));
+      const { session_id, trace_ids = [], thread_ids = [] } = c.req.valid("json");
+      if (trace_ids.length + thread_ids.length === 0)
+        throw new Problem(422, "Invalid body: expected trace_ids or thread_ids. Deletion by metadata is not served.");
+      return c.json(await deleteTraces(c, hooks, session_id, trace_ids, thread_ids));
     },
   );
+
+export const runDeletionV2 = (hooks: DeletionHooks) =>
+  new Hono<App>()
+    .delete(
+      "/traces/:trace_id",
+      doc("Delete a trace with everything of it", Deleted),
+      param(TraceId),
+      query(OfProject),
+      async (c) => {
+        const { project_id } = c.req.valid("query");
+        return c.json(await deleteTraces(c, hooks, project_id, [c.req.valid("param").trace_id], []));
+      },
+    )
+    .delete(
+      "/threads/:thread_id",
+      doc("Delete the traces of a thread", Deleted),
+      param(ThreadId),
+      query(OfProject),
+      async (c) => {
+        const { project_id } = c.req.valid("query");
+        return c.json(await deleteTraces(c, hooks, project_id, [], [c.req.valid("param").thread_id]));
+      },
+    );
 
 /** A thread can have more traces than fit in one parameter of a statement, which is at most 2 MB. */
 const AT_ONCE = 10_000;
@@ -78,7 +82,13 @@ const locationKey = ({ day, shard }: PartitionLocation) => `${day}#${shard}`;
  * them. The deletion is noted first, so that a request that fails and is sent again leaves nothing behind.
  * @throws Problem 404 without the project, 409 on legal hold.
  */
-async function deleteTraces(c: Context<App>, projectId: string, traceIds: string[], threadIds: string[]) {
+async function deleteTraces(
+  c: Context<App>,
+  hooks: DeletionHooks,
+  projectId: string,
+  traceIds: string[],
+  threadIds: string[],
+) {
   const { workspaceId } = c.get("principal");
   const db = database(c.env.DB);
   const project = await findProject(db, workspaceId, projectId);
@@ -99,13 +109,17 @@ async function deleteTraces(c: Context<App>, projectId: string, traceIds: string
       for (const trace of own) traces.add(trace);
     });
   }
+  const linked = await runsWithTokens(db, workspaceId);
   const all = [...traces];
+  if (threadIds.length > 0) await removeThreadItems(db, workspaceId, projectId, threadIds);
   let runs = 0;
   for (let at = 0; at < all.length; at += AT_ONCE) {
     const some = all.slice(at, at + AT_ONCE);
     await noteDeletions(db, workspaceId, projectId, some);
     await deleteSharesOfTraces(db, workspaceId, projectId, some);
     await removeTraceItems(db, workspaceId, projectId, some);
+    await deleteTokensOf(db, workspaceId, some);
+    await hooks.onTracesDeleted(c.env, workspaceId, projectId, some);
     // A partition that is made after this list reads the note.
     const known = await places();
     // A trace is deleted last where it is named: when this fails before, the same request finds it again.
@@ -113,12 +127,31 @@ async function deleteTraces(c: Context<App>, projectId: string, traceIds: string
       const counts = await inParallel(known, CONNECTIONS, async (location) => {
         const own = named.get(locationKey(location));
         const chosen = some.filter((trace) => (own?.has(trace) ?? false) === isNamed);
-        return chosen.length === 0 ? 0 : partition(location).deleteTraces(chosen);
+        if (chosen.length === 0) return 0;
+        return withTokens(c.env, workspaceId, location, linked, async () => partition(location).deleteTraces(chosen));
       });
       runs += counts.reduce((sum, count) => sum + count, 0);
     }
   }
   return { message: "Traces deleted", traces: all.length, runs };
+}
+
+/** Deletes runs of a partition by `remove`, and the links for feedback on those that are gone. `linked`: runs that have one. */
+async function withTokens<T>(
+  env: Env,
+  workspaceId: string,
+  location: PartitionLocation,
+  linked: string[],
+  remove: () => Promise<T>,
+): Promise<T> {
+  const listHeld = async (ids: string[]) =>
+    ids.length === 0 ? [] : (await tracePartition(env, workspaceId, location).lookUp(ids)).held;
+  const held = await listHeld(linked);
+  const removed = await remove();
+  const left = new Set(await listHeld(held));
+  const gone = held.filter((id) => !left.has(id));
+  await deleteTokensOf(database(env.DB), workspaceId, gone);
+  return removed;
 }
 
 // Deletes projects with their traces.
@@ -127,6 +160,15 @@ const PAGE = 100;
 
 /** Ends what stands on a project that is deleted: its rules and alerts. */
 export type OnProjectDeleted = (env: Env, workspaceId: string, projectId: string) => Promise<void>;
+
+/** What other folders do when traces are deleted. */
+export interface DeletionHooks {
+  onProjectDeleted: OnProjectDeleted;
+  /** Deletes what names these traces of a project. */
+  onTracesDeleted: (env: Env, workspaceId: string, projectId: string, traceIds: string[]) => Promise<void>;
+  /** Whether the deletion of each trace of a project is to be noted when the project is deleted: exports name it. */
+  isListed: (env: Env, workspaceId: string, projectId: string) => Promise<boolean>;
+}
 
 /**
  * Deletes the traces of these projects, then the projects. `most` is the number of partitions of one request; each takes an
@@ -139,10 +181,13 @@ export async function destroyProjects(
   ids: string[],
   onDeleted: OnProjectDeleted,
   most = 1_000,
+  isListed: DeletionHooks["isListed"] = async () => false,
 ): Promise<void> {
   const db = database(env.DB);
+  const linked = await runsWithTokens(db, workspaceId);
   let left = most;
   for (const projectId of ids) {
+    const isNoted = await isListed(env, workspaceId, projectId);
     for (;;) {
       const places = await somePartitions(db, workspaceId, projectId, Math.max(1, Math.min(PAGE, left)));
       if (places.length === 0) {
@@ -162,12 +207,24 @@ export async function destroyProjects(
           },
         );
       }
-      await inParallel(places, CONNECTIONS, ({ day, shard }) => {
+      await inParallel(places, CONNECTIONS, async ({ day, shard }) => {
         const place = { projectId, day, shard };
-        return tracePartition(env, workspaceId, place).destroy({ workspaceId, ...place });
+        if (isNoted) await noteTraces(env, workspaceId, place);
+        await withTokens(env, workspaceId, place, linked, async () =>
+          tracePartition(env, workspaceId, place).destroy({ workspaceId, ...place }),
+        );
       });
       left -= places.length;
     }
   }
   forgetProjects();
+}
+
+/** Notes each trace of a partition as deleted. */
+async function noteTraces(env: Env, workspaceId: string, location: PartitionLocation): Promise<void> {
+  for (let after: number | undefined = 0; after !== undefined;) {
+    const { traces, next }: TraceIds = await tracePartition(env, workspaceId, location).traceIds(after);
+    if (traces.length > 0) await noteDeletions(database(env.DB), workspaceId, location.projectId, traces);
+    after = next;
+  }
 }

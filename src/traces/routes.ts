@@ -18,7 +18,7 @@ import { annotationQueues } from "./review/queues/routes.ts";
 import { otlp } from "./ingest/otlp/routes.ts";
 import { projects } from "./projects/routes.ts";
 import { attachments } from "./query/attachments.ts";
-import { type OnProjectDeleted, runDeletion, runDeletionV2 } from "./delete.ts";
+import { type DeletionHooks, runDeletion, runDeletionV2 } from "./delete.ts";
 import { messagesV2, threadMessages, threadStats } from "./query/thread-routes.ts";
 import { runQueriesV1 } from "./query/routes-v1.ts";
 import { runQueriesV2 } from "./query/routes-v2.ts";
@@ -26,12 +26,12 @@ import { publicShares, publicSharesV2 } from "./review/share/public-routes.ts";
 import { shares, sharesV2 } from "./review/share/routes.ts";
 
 /** The routes that are served both at `/` and below `/api/v1`. */
-const shared = (onProjectDeleted: OnProjectDeleted) =>
+const shared = (hooks: DeletionHooks) =>
   new Hono<App>()
     .route("/", threadMessages)
     .route("/", runQueriesV1)
-    .route("/", runDeletion)
-    .route("/", projects(onProjectDeleted))
+    .route("/", runDeletion(hooks))
+    .route("/", projects(hooks))
     .route("/", feedbackTokens)
     .route("/", feedback)
     .route("/", feedbackConfigs)
@@ -52,15 +52,15 @@ const shared = (onProjectDeleted: OnProjectDeleted) =>
 /**
  * At the root: it has two paths of the Agent Server's, and passes those requests on, so it is mounted before `/runs`.
  */
-export const rootTraces = (onProjectDeleted: OnProjectDeleted) =>
-  new Hono<App>().route("/", rootIngestRoutes()).route("/", shared(onProjectDeleted));
+export const rootTraces = (hooks: DeletionHooks) =>
+  new Hono<App>().route("/", rootIngestRoutes()).route("/", shared(hooks));
 
 /** Everything with a prefix of its own. */
-export const traces = (onProjectDeleted: OnProjectDeleted) =>
+export const traces = (hooks: DeletionHooks) =>
   new Hono<App>()
     .route("/", attachments)
     .route("/api/v1", ingestRoutes())
-    .route("/api/v1", shared(onProjectDeleted))
+    .route("/api/v1", shared(hooks))
     // The SDKs put `/v1` before a platform path unless their address ends with it.
     .route("/v1/platform", platformExamples)
     .route("/api/v1/platform", platformExamples)
@@ -70,6 +70,6 @@ export const traces = (onProjectDeleted: OnProjectDeleted) =>
     .route("/api/v2", messagesV2)
     .route("/api/v2", threadStats)
     .route("/api/v2", experimentRowsV2)
-    .route("/api/v2", runDeletionV2)
+    .route("/api/v2", runDeletionV2(hooks))
     .route("/api/v2", sharesV2)
     .route("/api/v2", publicSharesV2);

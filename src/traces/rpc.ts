@@ -53,7 +53,10 @@ export function compareRanked(order: "asc" | "desc", a: RankPosition, b: RankPos
 // The RPC methods of a partition that rules use. The partition stores which runs a rule has taken, so this is deleted with the runs.
 
 /** Which runs are looked at: those that changed after a time, or those of a window of start_time, microseconds. */
-export type RuleReach = { since: number } | { startTime: number; endTime: number };
+export type RuleReach = { since: number; pauses?: RulePause[] } | { startTime: number; endTime: number };
+
+/** A time in which a rule was paused: what changes in it is not looked at. Milliseconds; no end while it lasts. */
+export type RulePause = [from: number, to: number | null];
 
 /** The part of a `RunSelection` that rules have. */
 export interface RuleFilters {
@@ -84,8 +87,8 @@ export interface RuleRun {
   id: string;
   /** How often it was given, this time included. */
   attempt: number;
-  /** How many actions of the rule are done. */
-  step: number;
+  /** The ids of the actions that are done. */
+  done: string[];
 }
 
 export interface RuleBatch {
@@ -97,12 +100,18 @@ export interface RuleBatch {
   counts: RuleCounts;
 }
 
+/** `next`: where the next page begins; undefined after the last one. */
+export interface TraceIds {
+  traces: string[];
+  next?: number;
+}
+
 /** What became of a run: it is over, or to be given again. */
 export interface RuleOutcome {
   id: string;
   state: "done" | "failed" | "due";
-  /** How many actions of the rule are done. */
-  step: number;
+  /** The id of an action that has been done. It is progress: attempts count anew. */
+  did?: string;
   /** US dollars. */
   cost: number;
   /** Of `due`: after how many milliseconds; 0: before the runs that are new, and the attempt does not count. */
@@ -119,8 +128,8 @@ export interface RuleRunsRequest {
 export interface RuleRunState {
   id: string;
   attempts: number;
-  /** How many actions of the rule are done. */
-  step: number;
+  /** The ids of the actions that are done. */
+  done: string[];
   /** When it may be worked on, milliseconds: while a worker has it, when that is given up. Null: it is done. */
   due: number | null;
 }
@@ -237,6 +246,8 @@ export interface TracePartitionRpc {
   deleteFeedback(id: string): Promise<boolean>;
   /** The traces that have a run of one of these threads here. */
   tracesOf(threadIds: string[]): Promise<string[]>;
+  /** A page of the traces that have runs here, from the run with the number `after` on. A trace can be in several pages. */
+  traceIds(after: number): Promise<TraceIds>;
   /** Keeps traces as long as those of a `longlived` project, when that is longer than their project's time. */
   keepTraces(traceIds: string[]): Promise<void>;
   /** Which of these traces are kept so. */

@@ -14,4 +14,5 @@ export const ANSWER_ROUTES: Record<string, Scope | "public"> = {
   "DELETE /api/v1/alerts/:alert_id": "write",
   "GET /api/v1/alerts/:alert_id/history": "read",
   "POST /api/v1/alerts/:alert_id/test": "write",
+  "POST /api/v1/alerts/:alert_id/history/:change_id/resend": "write",
 };

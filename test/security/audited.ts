@@ -105,6 +105,7 @@ export const AUDITED: Record<string, AuditAction | { why: string }> = {
   "PUT /alerts/:alert_id": "alert.updated",
   "DELETE /alerts/:alert_id": "alert.deleted",
   "POST /alerts/:alert_id/test": "alert.tested",
+  "POST /alerts/:alert_id/history/:change_id/resend": "alert.resent",
   "POST /playground/stream": "playground.called",
   "POST /runs/rules": "run_rule.created",
   "PATCH /runs/rules/:rule_id": "run_rule.updated",

@@ -134,6 +134,7 @@ describe("the audit log", () => {
     "alert.updated": false,
     "alert.deleted": false,
     "alert.tested": false,
+    "alert.resent": false,
   };
 
   it("has words for each action of the server, and marks refusals", () => {

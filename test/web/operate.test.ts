@@ -83,6 +83,7 @@ describe("crons", () => {
     const createFiring = (cron_id: string, state: Firing["state"]): Firing => ({
       cron_id,
       state,
+      error: null,
       due: "",
       thread_id: "",
       run_id: "",

@@ -82,6 +82,7 @@ export type AuditAction =
   | "alert.updated"
   | "alert.deleted"
   | "alert.tested"
+  | "alert.resent"
   | "feedback.deleted"
   | "feedback_config.deleted"
   | "feedback_link.created"

@@ -5,11 +5,14 @@ import { askPartitions, newQueryBudget } from "../../traces/query/stats.ts";
 import type { FeedbackSum, PartitionStats } from "../../traces/types.ts";
 import { addSums } from "../../traces/review/feedback/sums.ts";
 import { roundCost } from "../../limits/prices/price-list.ts";
-import { type AlertRow, deleteOldEvents, dueAlerts, writeEvaluation } from "./store.ts";
+import { type AlertRow, dueAlerts, writeEvaluation } from "./store.ts";
 import { type Allowance, database } from "../../db/client.ts";
 import { logError } from "../../lib/log.ts";
 import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";
-import { notifyChannels } from "./notify.ts";
+import { toProblem } from "../../lib/problem.ts";
+import { deleteOldEvents, tellReceivers } from "../../deliveries/events.ts";
+import { requireReadable } from "../../traces/partition/read/condition.ts";
+import { readCalls } from "./notify.ts";
 
 // The figure of an alert: of the runs that began within its window.
 
@@ -115,35 +118,46 @@ const MAX_ALERTS_AT_ONCE = 500;
 const HISTORY_MS = 90 * 24 * 3_600_000;
 
 /**
+ * What earlier sweeps have left to be told is told beside the evaluations, within a part of the allowance: neither keeps the other
+ * from its turn.
+ */
+const LEFT = { most: 50, atOnce: CONNECTIONS / 2 };
+
+/**
  * `now`: milliseconds. An alert that cannot be evaluated keeps no other from it. Those for which the allowance is too small are the
  * first of the next sweep.
  */
 export async function sweepAlerts({ env, isSpent }: Allowance, now: number, most = MAX_ALERTS_AT_ONCE): Promise<void> {
   const db = database(env.DB);
-  // What earlier sweeps have left comes first: the evaluations may spend the whole allowance.
-  await notifyChannels({ env, isSpent }, now);
-  await inParallel(await dueAlerts(db, now - EVERY_MS, most), CONNECTIONS, async (alert) => {
-    if (isSpent()) return;
-    try {
-      await evaluate(env, alert, now);
-    } catch (error) {
-      logError(error, { alert: alert.id });
-    }
-  });
-  await notifyChannels({ env, isSpent }, now);
+  const due = await dueAlerts(db, now - EVERY_MS, most);
+  await Promise.all([
+    tellReceivers({ env, isSpent }, now, readCalls, LEFT),
+    inParallel(due, LEFT.atOnce, async (alert) => {
+      if (isSpent()) return;
+      try {
+        await evaluate(env, alert, now);
+      } catch (error) {
+        logError(error, { alert: alert.id });
+      }
+    }),
+  ]);
+  await tellReceivers({ env, isSpent }, now, readCalls);
   await deleteOldEvents(db, now - HISTORY_MS);
 }
 
-/** An alert that cannot be measured keeps its state and its place in the order: it waits as long as the others. */
+/** An alert that cannot be measured keeps its state, says why, and waits as long as the others for its next turn. */
 async function evaluate(env: Env, alert: AlertRow, now: number): Promise<void> {
   const db = database(env.DB);
   const { state, streak, value: before } = alert;
   try {
+    await requireReadable(env, alert.workspaceId, [alert.filter]);
     const value = await measure(env, alert, now);
     const next = nextState(alert, compareValue(value, alert.condition), alert.condition);
-    await writeEvaluation(db, alert, { ...next, value, at: now });
-  } catch (error) {
-    await writeEvaluation(db, alert, { state, streak, value: before, at: now });
-    throw error;
+    await writeEvaluation(db, alert, { ...next, value, error: null, at: now });
+  } catch (failure) {
+    const { status, detail } = toProblem(failure);
+    const error = status < 500 ? detail : "The server failed to evaluate the alert; it has been logged.";
+    await writeEvaluation(db, alert, { state, streak, value: before, error, at: now });
+    throw failure;
   }
 }

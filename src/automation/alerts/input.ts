@@ -6,6 +6,8 @@ import {
   findStoredReceivers,
   HIDDEN,
   hiddenAddress,
+  keepIds,
+  LOST_SECRETS,
   resolveHeaders,
   resolveSecret,
 } from "../../deliveries/receiver.ts";
@@ -16,8 +18,9 @@ import type { AlertChannel } from "./table.ts";
 import { database } from "../../db/client.ts";
 import { webhookFault } from "../../http/addresses.ts";
 import { Problem } from "../../lib/problem.ts";
+import { uuidv7 } from "../../lib/uuid.ts";
 import type { App } from "../../http/context.ts";
-import { checkFilters, requireReadable } from "../../traces/partition/read/condition.ts";
+import { checkFilters, readableFault, requireReadable } from "../../traces/partition/read/condition.ts";
 import { projectById } from "../../traces/projects/resolve.ts";
 import type { AlertBody } from "./schema.ts";
 
@@ -35,6 +38,13 @@ export async function sealAlertSecrets(
 
 export async function openAlertSecrets(env: Env, { id, workspaceId, secrets }: AlertRow): Promise<ReceiverSecrets> {
   return openReceivers(env, workspaceId, secrets, sealPurpose(id));
+}
+
+/** Why an alert cannot be evaluated, or cannot tell of it, in sentences for its owner; null when it can. */
+export async function alertFault(env: Env, alert: AlertRow, { isLost }: ReceiverSecrets): Promise<string | null> {
+  const fault = (await readableFault(env, alert.workspaceId, [alert.filter])) ?? alert.error;
+  const faults = [...(fault === null ? [] : [fault]), ...(isLost ? [LOST_SECRETS] : [])];
+  return faults.length === 0 ? null : faults.join(" ");
 }
 
 /** The columns that a request sets. @throws Problem 404 for a project that is not there, 422 for an address that is not allowed */
@@ -56,7 +66,14 @@ export async function toAlertRow(
     if (fault) throw new Problem(422, `Invalid body.channels: url ${fault}`);
   }
   const held = before ? await openAlertSecrets(c.env, before) : { headers: [], keys: [] };
-  const secrets = readAlertSecrets(given, held, before);
+  const { places, ...secrets } = readAlertSecrets(given, held, before);
+  const channels = given.channels.map((channel): AlertChannel => {
+    const id = uuidv7();
+    if (channel.type === "webhook") return { id, type: channel.type, url: channel.url };
+    if (channel.type === "slack") return { id, type: channel.type, url: hiddenAddress(channel.url) };
+    const { type, provider, from, to } = channel;
+    return { id, type, provider, from, to };
+  });
   return {
     projectId: given.session_id,
     name: given.name,
@@ -73,22 +90,20 @@ export async function toAlertRow(
       fireAfter: given.fire_after,
       resolveAfter: given.resolve_after,
     },
-    channels: given.channels.map((channel) => {
-      if (channel.type === "webhook") return { type: channel.type, url: channel.url };
-      if (channel.type === "slack") return { type: channel.type, url: hiddenAddress(channel.url) };
-      const { type, provider, from, to } = channel;
-      return { type, provider, from, to };
-    }),
+    channels: keepIds(channels, (at) => before?.channels[places[at] ?? -1]),
     secrets: await sealAlertSecrets(c.env, { id, workspaceId }, secrets),
   };
 }
 
-/** The secrets of the channels. One that is sent hidden is that of the same receiver, wherever it stands. @throws Problem 422 */
+/**
+ * The secrets of the channels, and where each stands in `before`. One that is sent hidden is that of the same receiver, wherever it
+ * stands. @throws Problem 422
+ */
 function readAlertSecrets(
   { channels }: AlertBody,
   held: ReceiverSecrets,
   before: AlertRow | undefined,
-): ReceiverSecrets {
+): ReceiverSecrets & { places: (number | undefined)[] } {
   const headers: ReceiverSecrets["headers"] = [];
   const keys: ReceiverSecrets["keys"] = [];
   const places = findStoredReceivers(
@@ -112,10 +127,10 @@ function readAlertSecrets(
       keys.push(resolveSecret(isHidden ? HIDDEN : channel.url, key, `${where}.url`));
     }
   }
-  return { headers, keys };
+  return { headers, keys, places };
 }
 
-/** By what a channel is known again (`findHeld`). */
+/** By what a channel is known again (`findStoredReceivers`). */
 function channelNames(channel: AlertChannel | AlertBody["channels"][number], headers: object = {}): string[] {
   const to = [channel.type, receiver(channel)];
   const more = channel.type === "email" ? [channel.from, channel.to] : Object.keys(headers).toSorted();

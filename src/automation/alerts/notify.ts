@@ -1,21 +1,10 @@
-/** Notifies the channels of an alert of a change: one call over HTTP each. */
-import type { AlertChannel, AlertState } from "./table.ts";
-import type { ReceiverSecrets } from "../../deliveries/receiver.ts";
-import { deriveUuid } from "../../lib/uuid.ts";
-import { type Delivery, sendDelivery, REQUEST_TIMEOUT_MS } from "../../deliveries/send.ts";
-import { type AlertRow, type AlertEvent, changeEvent, pendingEvents } from "./store.ts";
-import { type Allowance, database } from "../../db/client.ts";
-import { logError } from "../../lib/log.ts";
-import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";
+/** The calls over HTTP that tell the channels of an alert of a change. */
+import type { AlertChannel, AlertNotice } from "./table.ts";
+import { LOST_SECRETS, type ReceiverSecrets } from "../../deliveries/receiver.ts";
+import type { DeliveryEvent, FindCall, ReceiverCall } from "../../deliveries/events.ts";
+import { type AlertRow, findAlert } from "./store.ts";
+import { database } from "../../db/client.ts";
 import { openAlertSecrets } from "./input.ts";
-
-/** What is sent: a change, or that the alert is tested. */
-export interface AlertNotice {
-  from: AlertState;
-  to: AlertState | "test";
-  value: number | null;
-  at: number;
-}
 
 interface Mail {
   from: string;
@@ -51,30 +40,19 @@ const PROVIDERS: Record<
   },
 };
 
-/** @throws when the receiver does not answer with a 2xx status */
-export async function deliverNotice(
-  env: Env,
+/** The call that tells a channel of an alert. @throws when its secrets are lost */
+export function channelCall(
   alert: AlertRow,
-  number: number,
-  secrets: ReceiverSecrets,
+  id: string,
+  { headers, keys, isLost }: ReceiverSecrets,
   notice: AlertNotice,
-): Promise<void> {
+): ReceiverCall {
+  if (isLost) throw new Error(LOST_SECRETS);
+  const number = alert.channels.findIndex((channel) => channel.id === id);
   const channel = alert.channels[number];
-  if (!channel) return;
-  // The same at every attempt, so that a receiver knows what it has already got.
-  const delivery = deriveUuid(["alert", alert.id, String(notice.at), notice.to, String(number)].join("\n"));
-  await sendDelivery(env, alert.workspaceId, { delivery, ...buildCall(alert, channel, number, secrets, notice) });
-}
-
-function buildCall(
-  alert: AlertRow,
-  channel: AlertChannel,
-  number: number,
-  { headers, keys }: ReceiverSecrets,
-  notice: AlertNotice,
-): Pick<Delivery, "url" | "headers" | "body"> {
+  if (!channel) throw new Error("The alert has no such channel.");
   const json = { "content-type": "application/json" };
-  const subject = noticeTitle(alert, notice);
+  const subject = noticeTitle(notice);
   switch (channel.type) {
     case "webhook":
       return {
@@ -86,18 +64,18 @@ function buildCall(
       return {
         url: keys[number] ?? channel.url,
         headers: json,
-        body: JSON.stringify({ text: escapeText(`${subject}\n${noticeText(alert, notice)}`) }),
+        body: JSON.stringify({ text: escapeText(`${subject}\n${noticeText(notice)}`) }),
       };
     case "email": {
       const { url, headers: named, body } = PROVIDERS[channel.provider];
-      const mail = { from: channel.from, to: channel.to, subject, text: noticeText(alert, notice) };
+      const mail = { from: channel.from, to: channel.to, subject, text: noticeText(notice) };
       return { url, headers: { ...named(keys[number] ?? ""), ...json }, body: JSON.stringify(body(mail)) };
     }
   }
 }
 
-function payload(alert: AlertRow, { from, to, value, at }: AlertNotice): object {
-  const { id, name, workspaceId, projectId, filter, condition } = alert;
+function payload({ id, workspaceId }: AlertRow, notice: AlertNotice): object {
+  const { from, to, value, at, name, projectId, filter, condition } = notice;
   const { metric, operator, threshold, windowMinutes } = condition;
   return {
     type: to === "test" ? "alert.test" : `alert.${to}`,
@@ -120,11 +98,11 @@ function payload(alert: AlertRow, { from, to, value, at }: AlertNotice): object 
 const TITLES: Record<AlertNotice["to"], string> = { firing: "Firing", resolved: "Resolved", ok: "Ok", test: "Test" };
 
 /** In one line: it is the subject of an e-mail. */
-const noticeTitle = ({ name }: AlertRow, { to }: AlertNotice) => `${TITLES[to]}: ${name.replaceAll(/\s+/g, " ")}`;
+const noticeTitle = ({ name, to }: AlertNotice) => `${TITLES[to]}: ${name.replaceAll(/\s+/g, " ")}`;
 
 const SIGNS = { gt: ">", gte: "≥", lt: "<", lte: "≤" };
 
-function noticeText({ condition, projectId, filter }: AlertRow, { value, at }: AlertNotice): string {
+function noticeText({ condition, projectId, filter, value, at }: AlertNotice): string {
   const { metric, operator, threshold, windowMinutes, percentile, feedbackKey } = condition;
   const named = { latency: `latency (p${percentile * 100}, seconds)`, feedback_score: `score of ${feedbackKey ?? ""}` };
   const figure = metric === "latency" || metric === "feedback_score" ? named[metric] : metric.replaceAll("_", " ");
@@ -138,63 +116,13 @@ function noticeText({ condition, projectId, filter }: AlertRow, { value, at }: A
 /** Slack reads these three as its own marks. */
 const escapeText = (text: string) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
-// Notifies the channels of alerts of their changes. A sweep holds a change while it does so, and notes each channel.
-
-const MAX_EVENTS = 200;
-/** A channel that is not noted for this time is called by another sweep: the one before it was killed. */
-const LEASE_MS = 2 * REQUEST_TIMEOUT_MS;
-/** Seconds before the next attempt, by how many have failed. After the last one the channel is given up. */
-const RETRY_SECONDS = [60, 120, 300, 600, 1_800, 3_600];
-const MAX_ERROR = 500;
-
-/** `now`: milliseconds. */
-export async function notifyChannels({ env, isSpent }: Allowance, now: number): Promise<void> {
-  const began = Date.now();
-  const lease = () => now + Date.now() - began + LEASE_MS;
-  await inParallel(await pendingEvents(database(env.DB), now, MAX_EVENTS), CONNECTIONS, async ({ event, alert }) => {
-    if (isSpent()) return;
-    try {
-      await notify(env, alert, event, { now, lease });
-    } catch (error) {
-      logError(error, { alert: alert.id });
-    }
-  });
-}
-
-async function notify(
-  env: Env,
-  alert: AlertRow,
-  event: AlertEvent,
-  { now, lease }: { now: number; lease: () => number },
-): Promise<void> {
-  const db = database(env.DB);
-  const { attempts } = event;
-  // Each attempt is counted when it begins: one that kills its sweep is repeated a limited number of times.
-  if (attempts > RETRY_SECONDS.length) {
-    const error = event.error ?? "The last attempt was cut off.";
-    return void (await changeEvent(db, event, { nextAt: null, error }));
-  }
-  let held = await changeEvent(db, event, { attempts: attempts + 1, nextAt: lease() });
-  let error: string | null = null;
-  for (const number of event.pending) {
-    if (!held) return;
-    const failure = await deliveryFailure(env, alert, number, event);
-    error = failure ?? error;
-    const pending: number[] = failure === null ? held.pending.filter((one) => one !== number) : held.pending;
-    held = await changeEvent(db, held, { pending, error, nextAt: lease() });
-  }
-  if (!held) return;
-  const wait = RETRY_SECONDS[attempts];
-  const isOver = held.pending.length === 0 || wait === undefined;
-  await changeEvent(db, held, { error, nextAt: isOver ? null : now + wait * 1000 });
-}
-
-async function deliveryFailure(env: Env, alert: AlertRow, number: number, event: AlertEvent): Promise<string | null> {
-  try {
-    await deliverNotice(env, alert, number, await openAlertSecrets(env, alert), event);
-    return null;
-  } catch (failure) {
-    logError(failure, { alert: alert.id, channel: number });
-    return (failure instanceof Error ? failure.message : String(failure)).slice(0, MAX_ERROR);
-  }
+/** The calls of the channels of an alert as it is now, which tell of the change as it was. A paused alert tells nobody. */
+export async function readCalls(env: Env, { workspaceId, owner, event }: DeliveryEvent): Promise<FindCall> {
+  const alert = await findAlert(database(env.DB), workspaceId, owner);
+  if (!alert?.isEnabled) return () => ({ cancelled: "The alert is paused." });
+  const secrets = await openAlertSecrets(env, alert);
+  return (id) =>
+    alert.channels.some((channel) => channel.id === id)
+      ? channelCall(alert, id, secrets, event as unknown as AlertNotice)
+      : { cancelled: "The channel was removed from the alert." };
 }

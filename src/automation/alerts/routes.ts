@@ -8,10 +8,12 @@ import { createDoc } from "../../http/route.ts";
 import { newOrEarlier, type App } from "../../http/context.ts";
 import { Problem } from "../../lib/problem.ts";
 import { body, param, query } from "../../http/validate.ts";
-import { deliverNotice } from "./notify.ts";
-import { toAlertRow, openAlertSecrets } from "./input.ts";
+import { type DeliveryEvent, listEvents, resendEvent, tellReceiver } from "../../deliveries/events.ts";
+import { uuidv7 } from "../../lib/uuid.ts";
+import { channelCall } from "./notify.ts";
+import { alertFault, toAlertRow, openAlertSecrets } from "./input.ts";
 import { Alert, AlertChange, Tested, toWireAlert, toWireEvent } from "./row.ts";
-import { AlertBody, AlertId, Paging } from "./schema.ts";
+import { AlertBody, AlertId, ChangeId, Paging } from "./schema.ts";
 import {
   type AlertColumns,
   type AlertRow,
@@ -19,8 +21,8 @@ import {
   findAlert,
   insertAlert,
   listAlerts,
-  listEvents,
   MAX_ALERTS,
+  toNotice,
   updateAlert,
 } from "./store.ts";
 
@@ -29,7 +31,7 @@ const doc = createDoc("Alerts");
 export const alertRoutes = new Hono<App>()
   .get("/alerts", doc("List alerts, with their states", v.array(Alert)), query(Paging), async (c) => {
     const rows = await listAlerts(database(c.env.DB), c.get("principal").workspaceId, c.req.valid("query"));
-    return c.json(await Promise.all(rows.map(async (row) => toWireAlert(row, await openAlertSecrets(c.env, row)))));
+    return c.json(await Promise.all(rows.map((row) => wireAlert(c, row))));
   })
   .post("/alerts", doc("Create an alert on the runs of a project", Alert), body(AlertBody), async (c) => {
     const { workspaceId } = c.get("principal");
@@ -44,6 +46,7 @@ export const alertRoutes = new Hono<App>()
       state: "ok",
       streak: 0,
       value: null,
+      error: null,
       changedAt: now,
       evaluatedAt: 0,
       createdAt: now,
@@ -84,7 +87,21 @@ export const alertRoutes = new Hono<App>()
     query(Paging),
     async (c) => {
       const row = await requireAlert(c, c.req.valid("param").alert_id);
-      return c.json((await listEvents(database(c.env.DB), row.id, c.req.valid("query"))).map(toWireEvent));
+      const events = await listEvents(database(c.env.DB), row.id, c.req.valid("query"));
+      return c.json(events.map((event) => toWireChange(row, event)));
+    },
+  )
+  .post(
+    "/alerts/:alert_id/history/:change_id/resend",
+    doc("Tell of a change again: the channels that were not reached, or all when each was", AlertChange),
+    param(ChangeId),
+    async (c) => {
+      const { alert_id, change_id } = c.req.valid("param");
+      const row = await requireAlert(c, alert_id);
+      await audit(c, { action: "alert.resent", targetId: row.id, detail: { name: row.name, change: change_id } });
+      const event = await resendEvent(database(c.env.DB), row.id, change_id, Date.now());
+      if (!event) throw new Problem(404, "Change not found.");
+      return c.json(toWireChange(row, event));
     },
   )
   .post(
@@ -95,14 +112,16 @@ export const alertRoutes = new Hono<App>()
       const row = await requireAlert(c, c.req.valid("param").alert_id);
       await audit(c, { action: "alert.tested", targetId: row.id, detail: { name: row.name } });
       const secrets = await openAlertSecrets(c.env, row);
-      const notice = { from: row.state, to: "test" as const, value: row.value, at: Date.now() };
+      const notice = toNotice(row, { from: row.state, to: "test", value: row.value, at: Date.now() });
+      const event = { id: uuidv7(), workspaceId: row.workspaceId };
       const channels = await Promise.all(
-        row.channels.map(async ({ type }, number) => {
-          const error = await deliverNotice(c.env, row, number, secrets, notice).then(
-            () => null,
-            (failure: unknown) => (failure instanceof Error ? failure.message : String(failure)),
-          );
-          return { type, ok: error === null, error };
+        row.channels.map(async ({ id, type }) => {
+          try {
+            await tellReceiver(c.env, event, id, channelCall(row, id, secrets, notice));
+            return { type, ok: true, error: null };
+          } catch (failure) {
+            return { type, ok: false, error: failure instanceof Error ? failure.message : String(failure) };
+          }
         }),
       );
       return c.json({ channels });
@@ -117,8 +136,16 @@ async function requireAlert(c: Context<App>, id: string): Promise<AlertRow> {
 }
 
 async function alertResponse(c: Context<App>, row: AlertRow): Promise<Response> {
-  return c.json(toWireAlert(row, await openAlertSecrets(c.env, row)));
+  return c.json(await wireAlert(c, row));
 }
+
+async function wireAlert(c: Context<App>, row: AlertRow): Promise<Alert> {
+  const secrets = await openAlertSecrets(c.env, row);
+  return toWireAlert(row, secrets, await alertFault(c.env, row, secrets));
+}
+
+const toWireChange = (row: AlertRow, event: DeliveryEvent) =>
+  toWireEvent(event, new Map(row.channels.map(({ id, type }) => [id, type])));
 
 const describeAlert = ({ name, projectId, condition, isEnabled, channels }: AlertColumns) => ({
   name,

@@ -45,4 +45,5 @@ export const AlertBody = v.pipe(
 export type AlertBody = v.InferOutput<typeof AlertBody>;
 
 export const AlertId = v.object({ alert_id: Uuid });
+export const ChangeId = v.object({ alert_id: Uuid, change_id: Uuid });
 export const Paging = v.strictObject(pagingQuery(100));

@@ -1,4 +1,4 @@
-import { index, integer, primaryKey, real, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { index, integer, real, sqliteTable, text } from "drizzle-orm/sqlite-core";
 
 /** Alerts on the runs of a project. Times are milliseconds. */
 export const alerts = sqliteTable(
@@ -19,6 +19,8 @@ export const alerts = sqliteTable(
     streak: integer("streak").notNull(),
     /** The last figure; null without enough runs. */
     value: real("value"),
+    /** Why the last evaluation failed. */
+    error: text("error"),
     changedAt: integer("changed_at").notNull(),
     evaluatedAt: integer("evaluated_at").notNull(),
     createdAt: integer("created_at").notNull(),
@@ -49,31 +51,22 @@ export interface AlertCondition {
   resolveAfter: number;
 }
 
-export type AlertChannel =
+/** `id`: it stays as long as the receiver is the same. */
+export type AlertChannel = { id: string } & (
   | { type: "webhook"; url: string }
   /** The address as it is shown: who knows it can write to the channel. */
   | { type: "slack"; url: string }
-  | { type: "email"; provider: "resend" | "postmark" | "sendgrid"; from: string; to: string[] };
-
-/** The changes of alerts, and which channels are still to be notified. */
-export const alertEvents = sqliteTable(
-  "alert_events",
-  {
-    alertId: text("alert_id").notNull(),
-    at: integer("at").notNull(),
-    from: text("from").$type<AlertState>().notNull(),
-    to: text("to").$type<AlertState>().notNull(),
-    value: real("value"),
-    /** The numbers of the channels that are still to be notified. */
-    pending: text("pending", { mode: "json" }).$type<number[]>().notNull(),
-    attempts: integer("attempts").notNull(),
-    /** When the next attempt is due; null when there is none. */
-    nextAt: integer("next_at"),
-    error: text("error"),
-  },
-  (table) => [
-    primaryKey({ columns: [table.alertId, table.at] }),
-    index("alert_events_next").on(table.nextAt),
-    index("alert_events_at").on(table.at),
-  ],
+  | { type: "email"; provider: "resend" | "postmark" | "sendgrid"; from: string; to: string[] }
 );
+
+/** A change of an alert, with the alert as it was then: what its channels are told of. */
+export interface AlertNotice {
+  from: AlertState;
+  to: AlertState | "test";
+  value: number | null;
+  at: number;
+  name: string;
+  projectId: string;
+  filter: string | null;
+  condition: AlertCondition;
+}

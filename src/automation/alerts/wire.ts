@@ -26,6 +26,8 @@ export const Alert = v.pipe(
     session_id: Id,
     filter: text,
     is_enabled: v.boolean(),
+    /** Why it cannot be evaluated, or cannot tell of it. Null: it can. */
+    error: text,
     metric: v.picklist(METRICS),
     percentile: v.number(),
     feedback_key: text,
@@ -48,16 +50,22 @@ export const Alert = v.pipe(
 );
 export type Alert = v.InferOutput<typeof Alert>;
 
+/** `cancelled`: the alert was paused, or lost the channel, before it was reached. */
+const Delivered = v.picklist(["delivered", "pending", "failed", "cancelled"]);
+
 export const AlertChange = v.pipe(
   v.object({
+    id: Id,
     time: Time,
     from: State,
     to: State,
     value: v.nullable(v.number()),
-    /** Whether each channel was notified. */
-    delivery: v.picklist(["delivered", "pending", "failed"]),
+    /** What became of the channel for which it is worst. */
+    delivery: Delivered,
     attempts: Count,
     error: text,
+    /** What became of each. `type`: null when the alert no longer has the channel. `time`: of the last attempt. */
+    channels: v.array(v.object({ type: text, delivery: Delivered, error: text, time: v.nullable(Time) })),
   }),
   v.title("AlertChange"),
 );

@@ -20,7 +20,7 @@ import {
   findFiring,
   type CronMove,
   recordDue,
-  refuseFiring,
+  noteFiringFailure,
   setFiring,
   takeFirings,
   openCron,
@@ -116,19 +116,22 @@ async function start(
   now: number,
 ): Promise<void> {
   const cron = await findCron(db, firing.workspaceId, firing.cronId);
-  if (!cron) return refuseFiring(db, firing, now);
+  if (!cron) return noteFiringFailure(db, firing, "refused", "The cron was deleted.", now);
   try {
     await threads.start(cron, ids);
   } catch (error) {
     const { status, detail, more } = toProblem(error);
     // An earlier delivery of the message has started the run, which has been deleted since.
     if (more.code !== "run_deleted") {
-      if (status >= 500 && now - firing.due < GIVEN_UP_MS) throw error;
+      if (status >= 500 && now - firing.due < GIVEN_UP_MS) {
+        await noteFiringFailure(db, firing, "due", detail, now);
+        throw error;
+      }
       logError(detail, { cron_id: cron.id, due: firing.due });
       // A thread may expire without a request that deletes it.
       if (cron.threadId !== null && !(await threads.exists(cron.workspaceId, cron.threadId)))
         await deleteCron(db, cron.workspaceId, cron.id);
-      return refuseFiring(db, firing, now);
+      return noteFiringFailure(db, firing, "refused", detail, now);
     }
   }
   const leavesThread = cron.threadId === null && cron.onRunCompleted === "delete";

@@ -103,10 +103,10 @@ const STATES = {
   refused: "refused",
 } as const satisfies Record<FiringState, Firing["state"]>;
 
-export function toWireFiring({ cronId, due, state, threadId }: ListedFiring): Firing {
+export function toWireFiring({ cronId, due, state, error, threadId }: ListedFiring): Firing {
   const ids = firingIds({ cronId, due }, threadId ?? undefined);
   const at = new Date(due).toISOString();
-  return { cron_id: cronId, due: at, state: STATES[state], thread_id: ids.threadId, run_id: ids.runId };
+  return { cron_id: cronId, due: at, state: STATES[state], error, thread_id: ids.threadId, run_id: ids.runId };
 }
 
 /** The payload of a cron's runs. One D1 row holds it together with the metadata. */

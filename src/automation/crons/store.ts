@@ -1,7 +1,8 @@
 import type { Json } from "../../lib/json.ts";
-import { and, asc, count, desc, eq, inArray, isNotNull, lt, lte, type SQL, sql } from "drizzle-orm";
+import { and, asc, count, desc, eq, inArray, isNotNull, lt, type SQL, sql } from "drizzle-orm";
 import { contains, bytesColumn, totalBytes } from "../../db/conditions.ts";
 import { type Database, database } from "../../db/client.ts";
+import { inTurns } from "../../lib/due-work.ts";
 import { deleteOverdue, insertBelow } from "../../db/writes.ts";
 import { cronFirings, crons, type FiringState } from "./table.ts";
 import { limitResponse } from "../../lib/bytes.ts";
@@ -128,16 +129,13 @@ export async function countCrons(db: Database, workspaceId: string, filter: Cron
 /** The columns that determine a cron's due times. The payload is left out: 500 payloads do not fit in memory. */
 export type DueCron = Pick<CronRow, "id" | "schedule" | "timezone" | "endTime"> & { nextRunDate: number };
 
-/** Crons of all workspaces whose next due time has come, the most overdue first. */
+/** Crons of all workspaces whose next due time has come, in turns. */
 export async function dueCrons(db: Database, now: number, limit: number): Promise<DueCron[]> {
-  const { id, schedule, timezone, endTime, nextRunDate } = crons;
-  return db
-    .select({ id, schedule, timezone, endTime, nextRunDate: sql<number>`${nextRunDate}` })
-    .from(crons)
-    .where(and(eq(crons.enabled, true), isNotNull(nextRunDate), lte(nextRunDate, now)))
-    .orderBy(asc(nextRunDate))
-    .limit(limit)
-    .all();
+  const due = sql`
+    SELECT id, schedule, timezone, end_time AS endTime, next_run_date AS nextRunDate,
+      workspace_id AS owner, next_run_date AS due, 0 AS served
+    FROM ${crons} WHERE enabled = 1 AND next_run_date <= ${now}`;
+  return db.all<DueCron>(sql`SELECT id, schedule, timezone, endTime, nextRunDate FROM (${inTurns(due, limit)})`);
 }
 
 /** Moves a cron's next due time. `due` lists the due times between `from` and `next`. */
@@ -160,7 +158,7 @@ export async function recordDue(db: Database, moves: CronMove[]): Promise<void> 
     db
       .insert(cronFirings)
       .select(
-        sql`SELECT c.workspace_id, c.id, d.value, 'due', 0 FROM ${given}
+        sql`SELECT c.workspace_id, c.id, d.value, 'due', 0, NULL FROM ${given}
           JOIN crons c ON c.id = m.value ->> 'id' AND c.next_run_date = m.value ->> 'from'
           JOIN json_each(m.value, '$.due') d WHERE 1`,
       )
@@ -173,7 +171,7 @@ export async function recordDue(db: Database, moves: CronMove[]): Promise<void> 
 }
 
 /**
- * Firings in `state` about which no message was sent since `before`; marks them as sent now. With `longest`, the pause
+ * Firings in `state` about which no message was sent since `before`, in turns; marks them as sent now. With `longest`, the pause
  * between two messages grows to a tenth of the firing's age, at most to `longest` milliseconds.
  */
 export async function takeFirings(
@@ -181,22 +179,14 @@ export async function takeFirings(
   state: "due" | "started" | "followed",
   { before, now, limit, longest = 0 }: { before: number; now: number; limit: number; longest?: number },
 ): Promise<FiringRow[]> {
-  const { due, touchedAt } = cronFirings;
-  const stale = db
-    .select({ id: sql`${cronFirings}.rowid` })
-    .from(cronFirings)
-    .where(
-      and(
-        eq(cronFirings.state, state),
-        lte(touchedAt, before),
-        lte(touchedAt, sql`${now} - min(${longest}, (${now} - ${due}) / 10)`),
-      ),
-    )
-    .limit(limit);
+  const stale = sql`
+    SELECT rowid AS n, workspace_id AS owner, touched_at AS due, 0 AS served FROM ${cronFirings}
+    WHERE state = ${state} AND touched_at <= ${before}
+      AND touched_at <= ${now} - min(${longest}, (${now} - cron_firings.due) / 10)`;
   return db
     .update(cronFirings)
     .set({ touchedAt: now })
-    .where(inArray(sql`${cronFirings}.rowid`, stale))
+    .where(sql`${cronFirings}.rowid IN (SELECT n FROM (${inTurns(stale, limit)}))`)
     .returning({ workspaceId: cronFirings.workspaceId, cronId: cronFirings.cronId, due: cronFirings.due });
 }
 
@@ -221,16 +211,29 @@ export async function setFiring(
   now: number,
 ): Promise<void> {
   const waiting = and(isFiring(firing), eq(cronFirings.state, from));
-  await db.update(cronFirings).set({ state: to, touchedAt: now }).where(waiting);
+  await db.update(cronFirings).set({ state: to, touchedAt: now, error: null }).where(waiting);
 }
 
-/** Records that the run was not started, unless another delivery of the message has started it. */
-export async function refuseFiring(db: Database, firing: FiringRow, now: number): Promise<void> {
+/**
+ * Records why the run was not started, unless another delivery of the message has started it. `state`: "due" when it is tried again.
+ */
+export async function noteFiringFailure(
+  db: Database,
+  firing: FiringRow,
+  state: "due" | "refused",
+  error: string,
+  now: number,
+): Promise<void> {
   const waiting = and(isFiring(firing), eq(cronFirings.state, "due"));
-  await db.update(cronFirings).set({ state: "refused", touchedAt: now }).where(waiting);
+  await db
+    .update(cronFirings)
+    .set({ state, error: error.slice(0, MAX_ERROR), touchedAt: now })
+    .where(waiting);
 }
 
-export type ListedFiring = Pick<typeof cronFirings.$inferSelect, "cronId" | "due" | "state"> & {
+const MAX_ERROR = 1_000;
+
+export type ListedFiring = Pick<typeof cronFirings.$inferSelect, "cronId" | "due" | "state" | "error"> & {
   threadId: string | null;
 };
 
@@ -242,7 +245,7 @@ export async function latestFirings(
   limit: number,
 ): Promise<ListedFiring[]> {
   return db.all(sql`
-    SELECT f.cron_id "cronId", f.due, f.state, c.thread_id "threadId" FROM crons c JOIN cron_firings f ON f.cron_id = c.id
+    SELECT f.cron_id "cronId", f.due, f.state, f.error, c.thread_id "threadId" FROM crons c JOIN cron_firings f ON f.cron_id = c.id
     WHERE c.workspace_id = ${workspaceId} AND c.id IN (SELECT value FROM json_each(${JSON.stringify(cronIds)}))
       AND f.due IN (SELECT due FROM cron_firings WHERE cron_id = c.id ORDER BY due DESC LIMIT ${limit})
     ORDER BY f.due DESC`);

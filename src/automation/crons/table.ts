@@ -46,6 +46,8 @@ export const cronFirings = sqliteTable(
     state: text("state").$type<FiringState>().notNull(),
     /** When a message about it was last sent; decides when a lost one is sent again. */
     touchedAt: integer("touched_at").notNull(),
+    /** Why its run could not be started, at the last attempt. */
+    error: text("error"),
   },
   (table) => [
     primaryKey({ columns: [table.cronId, table.due] }),

@@ -29,6 +29,8 @@ export const Firing = v.pipe(
     cron_id: Id,
     due: Time,
     state: v.picklist(["due", "running", "ended", "failed", "refused"]),
+    /** Why its run could not be started, at the last attempt. */
+    error: v.nullable(v.string()),
     thread_id: v.string(),
     run_id: v.string(),
   }),

@@ -3,6 +3,7 @@ import { database } from "../../db/client.ts";
 import type { Extension, RuleActions } from "./table.ts";
 import { toProblem } from "../../lib/problem.ts";
 import { callAs } from "../../http/loopback.ts";
+import { LOST_SECRETS } from "../../deliveries/receiver.ts";
 import { ReceiverRefused, REQUEST_TIMEOUT_MS, sendDelivery } from "../../deliveries/send.ts";
 import { createExamples } from "../../traces/review/examples/write.ts";
 import { findDataset } from "../../traces/review/datasets/store.ts";
@@ -26,6 +27,8 @@ import type { RuleRow } from "./store.ts";
 
 /** An action. Gives what it cost, US dollars. */
 export interface RuleAction {
+  /** What a run notes when the action is done. It stays when the rule changes, as long as the action is the same. */
+  id: string;
   /** What failures call it. */
   name: string;
   /** The longest time that it takes, milliseconds. */
@@ -41,21 +44,42 @@ const WRITE_MS = 10_000;
 export function readActions({ actions }: Pick<RuleRow, "actions">): RuleAction[] {
   const { queueId, datasetId, code = [], judges = [], webhooks = [] } = actions;
   return [
-    ...(isExtending(actions) ? [{ name: "extend_retention", most: WRITE_MS, act: toExtension }] : []),
-    ...(queueId === undefined ? [] : [{ name: "annotation_queue", most: WRITE_MS, act: toQueue(queueId) }]),
-    ...(datasetId === undefined ? [] : [{ name: "dataset", most: WRITE_MS, act: toDataset(datasetId) }]),
-    ...code.map((name) => ({ name: "code_evaluator", most: CODE_MS + WRITE_MS, act: byCode(name) })),
+    ...(isExtending(actions) ? [{ id: "extend", name: "extend_retention", most: WRITE_MS, act: toExtension }] : []),
+    ...(queueId === undefined
+      ? []
+      : [{ id: `queue ${queueId}`, name: "annotation_queue", most: WRITE_MS, act: toQueue(queueId) }]),
+    ...(datasetId === undefined
+      ? []
+      : [{ id: `dataset ${datasetId}`, name: "dataset", most: WRITE_MS, act: toDataset(datasetId) }]),
+    ...[...new Set(code)].map((name) => ({
+      id: `code ${name}`,
+      name: "code_evaluator",
+      most: CODE_MS + WRITE_MS,
+      act: byCode(name),
+    })),
     ...judges.map((one, at) => ({
+      id: `judge ${one.id}`,
       name: "evaluator",
       most: (one.model.provider === "assistant" ? ASSISTANT_MS : MODEL_MS) + WRITE_MS,
       act: async (call: RuleCall, _: QueriedRun, shown: EvaluatedRun) => {
+        if (one.model.provider === "openai") requireSecrets(call);
         const { scores, cost } = await judge(call, one, call.secrets.keys[at] ?? undefined, shown);
         await write(call, shown, scores);
         return cost;
       },
     })),
-    ...webhooks.map(({ url }, at) => ({ name: "webhook", most: REQUEST_TIMEOUT_MS, act: toWebhook(url, at) })),
+    ...webhooks.map(({ id, url }, at) => ({
+      id: `webhook ${id}`,
+      name: "webhook",
+      most: REQUEST_TIMEOUT_MS,
+      act: toWebhook(url, at),
+    })),
   ];
+}
+
+/** An action whose secrets cannot be read fails, and is tried again: its owner may give them in the meantime. */
+function requireSecrets({ secrets }: RuleCall): void {
+  if (secrets.isLost) throw new Error(LOST_SECRETS);
 }
 
 /** Whether a rule extends the retention: by itself, or with an action that it has. */
@@ -128,6 +152,7 @@ const byCode = (name: string) => async (call: RuleCall, _: QueriedRun, shown: Ev
 };
 
 const toWebhook = (url: string, at: number) => async (call: RuleCall, _: QueriedRun, shown: EvaluatedRun) => {
+  requireSecrets(call);
   const { env, rule, secrets } = call;
   const { start_time, end_time, feedback_stats } = shown;
   const body = JSON.stringify({ rule_id: rule.id, start_time, end_time, runs: [shown], feedback_stats });

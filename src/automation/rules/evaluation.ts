@@ -134,12 +134,12 @@ export interface RuleCall {
   runId: string;
   /** How often the run was given, this time included. */
   attempt: number;
-  /** The number of the action in the rule. */
-  step: number;
+  /** The id of the action. */
+  action: string;
   /** Who acts: the workspace. */
   behalf: Caller;
 }
 
 /** The same at every attempt of this action on this run. `part` tells apart what one action makes. */
-export const evaluatorName = ({ rule, runId, step }: RuleCall, part = ""): string =>
-  deriveUuid(["rule", rule.id, runId, String(step), part].join("\n"));
+export const evaluatorName = ({ rule, runId, action }: RuleCall, part = ""): string =>
+  deriveUuid(["rule", rule.id, runId, action, part].join("\n"));

@@ -4,6 +4,8 @@ import {
   type ReceiverSecrets,
   sealReceivers,
   findStoredReceivers,
+  keepIds,
+  LOST_SECRETS,
   resolveHeaders,
   resolveSecret,
 } from "../../deliveries/receiver.ts";
@@ -12,11 +14,14 @@ import type { Context } from "hono";
 import { requirePermission } from "../../access/auth/roles.ts";
 import { EXTENSIONS, type RuleJudge, type RuleJudgeModel, type RuleActions } from "./table.ts";
 import { addressFault, webhookFault } from "../../http/addresses.ts";
+import { assistantToRun } from "../../agents/assistants/store.ts";
+import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";
 import { canonicalJson } from "../../lib/json.ts";
 import { Problem } from "../../lib/problem.ts";
+import { uuidv7 } from "../../lib/uuid.ts";
 import type { App } from "../../http/context.ts";
 import { existingDataset } from "../../traces/review/datasets/store.ts";
-import { checkFilters, requireReadable } from "../../traces/partition/read/condition.ts";
+import { checkFilters, readableFault, requireReadable } from "../../traces/partition/read/condition.ts";
 import { projectById } from "../../traces/projects/resolve.ts";
 import { existingQueue } from "../../traces/review/queues/items.ts";
 import { projectExports } from "../../deployment.ts";
@@ -37,6 +42,43 @@ export async function sealRuleSecrets(
 
 export async function openRuleSecrets(env: Env, { id, workspaceId, secrets }: RuleRow): Promise<ReceiverSecrets> {
   return openReceivers(env, workspaceId, secrets, sealPurpose(id));
+}
+
+/** Why the filters of a rule cannot be applied as things are; undefined when they can. */
+export async function filterFault(
+  env: Env,
+  { workspaceId, filter, traceFilter, treeFilter }: RuleRow,
+  isFresh = false,
+): Promise<string | undefined> {
+  return readableFault(env, workspaceId, [filter, traceFilter, treeFilter], isFresh);
+}
+
+/**
+ * Why a rule cannot do all that it should, in sentences for its owner; null when it can. `names`: those of what it refers to, null for
+ * what is deleted.
+ */
+export async function ruleFault(
+  env: Env,
+  rule: RuleRow,
+  secrets: ReceiverSecrets,
+  names: { queue: string | null; dataset: string | null },
+): Promise<string | null> {
+  const { queueId, datasetId, code = [], judges = [] } = rule.actions;
+  const unknown = code.find((name) => projectExports.evaluators?.[name] === undefined);
+  const missing = await inParallel(judges, CONNECTIONS, async ({ model }) =>
+    model.provider === "assistant" && !(await assistantToRun(database(env.DB), rule.workspaceId, model.assistant_id))
+      ? [`The assistant ${model.assistant_id} no longer exists.`]
+      : [],
+  );
+  const faults = [
+    (await filterFault(env, rule)) ?? [],
+    secrets.isLost ? LOST_SECRETS : [],
+    queueId !== undefined && names.queue === null ? "The annotation queue no longer exists." : [],
+    datasetId !== undefined && names.dataset === null ? "The dataset no longer exists." : [],
+    unknown === undefined ? [] : `The deployment has no evaluator ${unknown}.`,
+    ...missing,
+  ].flat();
+  return faults.length === 0 ? null : faults.join(" ");
 }
 
 /** The model of a judge that names none. */
@@ -81,8 +123,8 @@ export async function toRuleRow(
   const filters = [filter, trace_filter, tree_filter].map((text) => text || undefined);
   checkFilters(filters);
   await requireReadable(c.env, workspaceId, filters);
-  const actions = await toRuleActions(c, given);
-  const secrets = await readRuleSecrets(c.env, { id, workspaceId, actions }, given, before);
+  const asked = await toRuleActions(c, given);
+  const { secrets, actions } = await keepReceivers(c.env, { id, workspaceId, actions: asked }, given, before);
   return {
     projectId,
     name: given.display_name,
@@ -135,12 +177,13 @@ async function toRuleActions(c: Context<App>, given: RuleBody): Promise<RuleActi
     ...(datasetId !== undefined && { datasetId }),
     ...(code.length > 0 && { code }),
     ...(judges.length > 0 && { judges }),
-    ...(webhooks && webhooks.length > 0 && { webhooks: webhooks.map(({ url }) => ({ url })) }),
+    ...(webhooks && webhooks.length > 0 && { webhooks: webhooks.map(({ url }) => ({ id: uuidv7(), url })) }),
   };
 }
 
 function toJudge({ prompt, template_format, schema, variable_mapping, model }: Structured): RuleJudge {
   return {
+    id: uuidv7(),
     prompt,
     format: template_format ?? "f-string",
     variables: variable_mapping ?? {},
@@ -173,13 +216,16 @@ function toJudgeModel(model: Structured["model"]): RuleJudgeModel {
   };
 }
 
-/** The secrets that are sent, sealed. One that is sent hidden is that of the same webhook or judge. @throws Problem 422 */
-async function readRuleSecrets(
+/**
+ * The secrets that are sent, sealed, and the actions. A webhook or judge that the rule has already keeps its id, and a secret of it that
+ * is sent hidden. @throws Problem 422
+ */
+async function keepReceivers(
   env: Env,
   { actions, ...rule }: Pick<RuleRow, "id" | "workspaceId" | "actions">,
   given: RuleBody,
   before: RuleRow | undefined,
-): Promise<string | null> {
+): Promise<Pick<RuleRow, "secrets" | "actions">> {
   const held = before ? await openRuleSecrets(env, before) : { headers: [], keys: [] };
   const webhooks = given.webhooks ?? [];
   const hooks = findStoredReceivers(
@@ -200,7 +246,20 @@ async function readRuleSecrets(
     if (!model || "kwargs" in model || model.provider !== "openai" || model.api_key === undefined) return null;
     return resolveSecret(model.api_key, held.keys[judges[at] ?? -1], `body.evaluators.${at}.structured.model.api_key`);
   });
-  return sealRuleSecrets(env, rule, { headers, keys });
+  const earlier = before?.actions;
+  return {
+    secrets: await sealRuleSecrets(env, rule, { headers, keys }),
+    actions: {
+      ...actions,
+      ...(actions.webhooks && { webhooks: keepIds(actions.webhooks, (at) => earlier?.webhooks?.[hooks[at] ?? -1]) }),
+      ...(actions.judges && {
+        judges: keepIds(actions.judges, (at, { prompt }) => {
+          const same = earlier?.judges?.[judges[at] ?? -1];
+          return canonicalJson(same?.prompt) === canonicalJson(prompt) ? same : undefined;
+        }),
+      }),
+    },
+  };
 }
 
 /** By what a webhook is known again (`findHeld`). */
@@ -210,8 +269,8 @@ const webhookNames = (url: string, headers: object = {}) => [
 ];
 
 /** By what a judge is known again. A key is kept for its address only. */
-function judgeNames(judge: RuleJudge): string[] {
-  const { model, prompt } = judge;
+function judgeNames({ prompt, format, variables, schema, model }: RuleJudge): string[] {
+  const judge = { prompt, format, variables, schema, model };
   const address = [model.provider, model.provider === "openai" ? (model.base_url ?? null) : null];
   return [judge, { prompt, address }, { model, address }, { address }].map((name) => canonicalJson(name));
 }

@@ -22,8 +22,9 @@ import {
   updateRule,
 } from "./store.ts";
 import { toDay } from "../../traces/time.ts";
+import type { RulePause } from "../../traces/rpc.ts";
 import { readFacts, readLog, Backfill, Rule, RuleLog, toWireBackfill, toWireRule } from "./row.ts";
-import { toRuleRow, openRuleSecrets } from "./input.ts";
+import { toRuleRow, openRuleSecrets, ruleFault } from "./input.ts";
 import { BackfillBody, ListLogs, ListRules, RuleBody, RuleId } from "./schema.ts";
 
 const doc = createDoc("Rules");
@@ -45,6 +46,7 @@ export const rules = new Hono<App>()
       workspaceId,
       ...(await toRuleRow(c, given, id)),
       since: now,
+      pauses: given.is_enabled ? [] : [[now, null]],
       createdAt: now,
       updatedAt: now,
     };
@@ -60,9 +62,9 @@ export const rules = new Hono<App>()
   .patch("/runs/rules/:rule_id", doc("Replace a rule", Rule), param(RuleId), body(RuleBody), async (c) => {
     const given = c.req.valid("json");
     const before = await requireRule(c);
-    const row = { ...before, ...(await toRuleRow(c, given, before.id, before)), updatedAt: Date.now() };
-    // A rule that was off does not work on what came in the meantime.
-    if (row.isEnabled && !before.isEnabled) row.since = row.updatedAt;
+    const now = Date.now();
+    const row = { ...before, ...(await toRuleRow(c, given, before.id, before)), updatedAt: now };
+    row.pauses = changePauses(before, row.isEnabled, now);
     if (row.projectId !== before.projectId)
       throw new Problem(409, "The project of a rule does not change. Create another rule.");
     await audit(c, { action: "run_rule.updated", targetId: row.id, detail: describeRule(row) });
@@ -152,6 +154,16 @@ async function backfill(
 /** Parts that begin at once. The sweep of the next minute wakes the others. */
 const AT_ONCE = 10;
 
+/** The oldest pauses are forgotten: what came before them has been read. */
+const MAX_PAUSES = 100;
+
+/** A rule that is paused does not work on what comes in the meantime. What came before waits for it. */
+function changePauses({ pauses, isEnabled: wasEnabled }: RuleRow, isEnabled: boolean, now: number): RulePause[] {
+  if (isEnabled === wasEnabled) return pauses;
+  if (!isEnabled) return [...pauses, [now, null] satisfies RulePause].slice(-MAX_PAUSES);
+  return pauses.map(([from, to]) => [from, to ?? now]);
+}
+
 const describeRule = ({ name, projectId, samplingRate, isEnabled, actions }: RuleRow) => ({
   name,
   session_id: projectId,
@@ -164,7 +176,8 @@ async function wireAll(c: Context<App>, rows: RuleRow[]) {
   const facts = await readFacts(database(c.env.DB), c.get("principal").workspaceId, rows);
   const shown = rows.map(async (row, at) => {
     const own = facts[at];
-    return own ? [toWireRule(row, await openRuleSecrets(c.env, row), own)] : [];
+    const secrets = await openRuleSecrets(c.env, row);
+    return own ? [toWireRule(row, secrets, own, await ruleFault(c.env, row, secrets, own.names))] : [];
   });
   return (await Promise.all(shown)).flat();
 }

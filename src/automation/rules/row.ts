@@ -7,7 +7,15 @@ import { datasets } from "../../traces/review/datasets/table.ts";
 import { projects } from "../../traces/projects/table.ts";
 import { ruleBackfillParts, ruleBackfills, ruleParts, type RuleJudgeModel } from "./table.ts";
 import type { RuleCounts, RuleRunState } from "../../traces/rpc.ts";
-import { type BackfillRow, type RuleRow, type FailureRow, failuresOn, listFailures, listParts } from "./store.ts";
+import {
+  ALL_RUNS,
+  type BackfillRow,
+  type RuleRow,
+  type FailureRow,
+  failuresOn,
+  listFailures,
+  listParts,
+} from "./store.ts";
 import { HIDDEN, hiddenHeaders, type ReceiverSecrets } from "../../deliveries/receiver.ts";
 import { isoFromMicros } from "../../traces/time.ts";
 import { readActions } from "./actions.ts";
@@ -33,6 +41,10 @@ const NONE: RuleCounts = { taken: 0, done: 0, failed: 0, cost: 0 };
 export async function readFacts(db: Database, workspaceId: string, rules: RuleRow[]): Promise<RuleFacts[]> {
   const ids = rules.map(({ id }) => id);
   const { ruleId, taken, done, failed, cost } = ruleParts;
+  // The runs that waited in a partition that is gone are deleted, as those that are deleted one by one.
+  const isThere = sql`EXISTS (SELECT 1 FROM run_rules r JOIN trace_partitions p
+    ON p.workspace_id = r.workspace_id AND p.project_id = r.project_id
+    WHERE r.id = rule_parts.rule_id AND p.day = rule_parts.day AND p.shard = rule_parts.shard)`;
   const left = sql<number>`(SELECT count(*) FROM ${ruleBackfillParts} p WHERE p.backfill_id = ${ruleBackfills.id})`;
   const isNewest = sql`${ruleBackfills.id} = (SELECT b.id FROM ${ruleBackfills} b WHERE b.rule_id = ${ruleBackfills.ruleId}
     ORDER BY b.created_at DESC, b.id DESC LIMIT 1)`;
@@ -42,7 +54,7 @@ export async function readFacts(db: Database, workspaceId: string, rules: RuleRo
         id: ruleId,
         taken: sql<number>`sum(${taken})`,
         done: sql<number>`sum(${done})`,
-        failed: sql<number>`sum(${failed})`,
+        failed: sql<number>`sum(iif(${isThere}, ${failed}, ${taken} - ${done}))`,
         cost: sql<number>`sum(${cost})`,
       })
       .from(ruleParts)
@@ -83,13 +95,20 @@ const iso = (millis: number) => new Date(millis).toISOString();
 
 type BackfillProgress = BackfillRow & { left: number };
 
-export function toWireRule(row: RuleRow, secrets: ReceiverSecrets, { counts, backfill, names }: RuleFacts): Rule {
+/** `error`: why the rule cannot do all that it should. */
+export function toWireRule(
+  row: RuleRow,
+  secrets: ReceiverSecrets,
+  { counts, backfill, names }: RuleFacts,
+  error: string | null,
+): Rule {
   const { extend = [], queueId, datasetId, code, judges, webhooks } = row.actions;
   return {
     id: row.id,
     tenant_id: row.workspaceId,
     display_name: row.name,
     is_enabled: row.isEnabled,
+    error,
     session_id: row.projectId,
     session_name: names.project,
     dataset_id: null,
@@ -168,20 +187,28 @@ export function toWireBackfill({
 
 export function toWireFailure({ ruleId, runId, action, error, at, isFinal }: FailureRow): RuleLog {
   const status = isFinal ? "failed" : "pending";
-  return { rule_id: ruleId, run_id: runId, status, action, error, time: iso(at), will_retry: !isFinal };
+  return {
+    rule_id: ruleId,
+    run_id: runId === ALL_RUNS ? null : runId,
+    status,
+    action,
+    error,
+    time: iso(at),
+    will_retry: !isFinal,
+  };
 }
 
 /** A run that the partition lists. `failure`: the last one, of a run that is tried again. */
 export function toWireRuleRun(
   rule: RuleRow,
-  { id, step, due }: RuleRunState,
+  { id, done, due }: RuleRunState,
   failure: FailureRow | undefined,
 ): RuleLog {
   return {
     rule_id: rule.id,
     run_id: id,
     status: due === null ? "done" : "pending",
-    action: due === null ? null : (readActions(rule)[step]?.name ?? null),
+    action: due === null ? null : (readActions(rule).find((action) => !done.includes(action.id))?.name ?? null),
     error: failure?.error ?? null,
     // A run that was just taken is due at once.
     time: due === null || due === 0 ? null : iso(due),

@@ -1,12 +1,14 @@
 /** D1: rules, and how far they have come. */
 import { and, asc, desc, eq, gt, gte, lt, lte, sql, inArray } from "drizzle-orm";
 import { type Database, database } from "../../db/client.ts";
-import { deleteOverdue, insertBelow, deleteAll } from "../../db/writes.ts";
+import { deleteOverdue, insertBelow, deleteAll, rowIf } from "../../db/writes.ts";
 import { inList } from "../../db/conditions.ts";
+import { inTurns } from "../../lib/due-work.ts";
 import { ruleBackfillParts, ruleBackfills, ruleFailures, ruleParts, runRules } from "./table.ts";
 import { tracePartitions } from "../../traces/projects/table.ts";
 import type { RuleCounts } from "../../traces/rpc.ts";
-import { alertEvents, alerts } from "../alerts/table.ts";
+import { alerts } from "../alerts/table.ts";
+import { deleteEvents } from "../../deliveries/events.ts";
 
 export type RuleRow = typeof runRules.$inferSelect;
 export type BackfillRow = typeof ruleBackfills.$inferSelect;
@@ -34,13 +36,22 @@ export async function findRule(db: Database, workspaceId: string, id: string): P
   return db.select().from(runRules).where(isRule(workspaceId, id)).get();
 }
 
-/** A rule of any workspace. For the queue, whose messages name rules by their ids alone. */
-export async function ruleToWork(db: Database, id: string): Promise<RuleRow | undefined> {
-  return db
-    .select()
+/** The run of a failure that is of the rule itself. */
+export const ALL_RUNS = "";
+
+/** A rule, and whether it has a failure of its own. */
+export type RuleToWork = RuleRow & { isFailing: boolean };
+
+/** A rule of any workspace that is not paused. For the queue, whose messages name rules by their ids alone. */
+export async function ruleToWork(db: Database, id: string): Promise<RuleToWork | undefined> {
+  const failure = and(eq(ruleFailures.ruleId, runRules.id), eq(ruleFailures.runId, ALL_RUNS));
+  const found = await db
+    .select({ rule: runRules, failure: ruleFailures.runId })
     .from(runRules)
+    .leftJoin(ruleFailures, failure)
     .where(and(eq(runRules.id, id), eq(runRules.isEnabled, true)))
     .get();
+  return found && { ...found.rule, isFailing: found.failure !== null };
 }
 
 export interface RuleQuery {
@@ -103,34 +114,35 @@ const greater = (name: "taken" | "done" | "failed" | "cost") =>
   sql`max(${ruleParts[name]}, ${sql.raw(`excluded.${name}`)})`;
 
 /**
- * The partitions with runs that rules have not seen, or not finished, and on which no worker has worked since `before`. They are
- * noted as touched. Both halves read an index, so that partitions without work cost no row. `changedAfter`: changes before are left to
- * another call; their numbers are at least their times in milliseconds.
+ * The partitions with runs that rules have not seen, or not finished, and on which no worker has worked since `before`, in turns. They
+ * are noted as touched. Both halves read an index, so that partitions without work cost no row. `changedAfter`: changes before are left
+ * to another call; their numbers are at least their times in milliseconds.
  */
 export async function takeParts(db: Database, before: number, limit: number, changedAfter = 0): Promise<RulePart[]> {
-  const due = await db.all<RulePart>(sql`
-    SELECT DISTINCT ruleId, day, shard FROM (SELECT r.id AS ruleId, p.day, p.shard FROM ${runRules} r
+  const due = sql`
+    SELECT DISTINCT ruleId, day, shard, owner, due, 0 AS served FROM (
+    SELECT r.id AS ruleId, p.day, p.shard, r.workspace_id AS owner, ifnull(s.touched_at, 0) AS due FROM ${runRules} r
     CROSS JOIN ${tracePartitions} p ON p.workspace_id = r.workspace_id AND p.project_id = r.project_id
     LEFT JOIN ${ruleParts} s ON s.rule_id = r.id AND s.day = p.day AND s.shard = p.shard
     WHERE r.is_enabled = 1 AND p.changes > max(r.since, ${changedAfter}) AND p.changes > ifnull(s.change, 0)
       AND ifnull(s.touched_at, 0) <= ${before}
-    UNION ALL SELECT r.id, s.day, s.shard FROM ${ruleParts} s
+    UNION ALL SELECT r.id, s.day, s.shard, r.workspace_id, s.touched_at FROM ${ruleParts} s
     CROSS JOIN ${runRules} r ON r.id = s.rule_id AND r.is_enabled = 1
     CROSS JOIN ${tracePartitions} p
       ON p.workspace_id = r.workspace_id AND p.project_id = r.project_id AND p.day = s.day AND p.shard = s.shard
-    WHERE s.taken > s.done + s.failed AND s.touched_at <= ${before}) LIMIT ${limit}`);
-  await touchParts(db, due);
-  return due;
+    WHERE s.taken > s.done + s.failed AND s.touched_at <= ${before})`;
+  const parts = await db.all<RulePart>(sql`SELECT ruleId, day, shard FROM (${inTurns(due, limit)})`);
+  await touchParts(db, parts);
+  return parts;
 }
 
-/** In one statement, however many they are: D1 allows 1,000 calls an invocation. */
+/** In one statement, however many they are: D1 allows 1,000 calls an invocation. One that was never worked on gets its row. */
 async function touchParts(db: Database, parts: RulePart[]): Promise<void> {
-  const { ruleId, day, shard } = ruleParts;
-  const given = sql`SELECT value ->> 'ruleId', value ->> 'day', value ->> 'shard' FROM json_each(${JSON.stringify(parts)})`;
-  await db
-    .update(ruleParts)
-    .set({ touchedAt: Date.now() })
-    .where(sql`(${ruleId}, ${day}, ${shard}) IN (${given})`);
+  await db.run(sql`
+    INSERT INTO ${ruleParts} (rule_id, day, shard, change, taken, done, failed, cost, touched_at)
+    SELECT r.id, value ->> 'day', value ->> 'shard', 0, 0, 0, 0, 0, ${Date.now()}
+    FROM json_each(${JSON.stringify(parts)}) JOIN ${runRules} r ON r.id = value ->> 'ruleId' WHERE true
+    ON CONFLICT DO UPDATE SET touched_at = excluded.touched_at`);
 }
 
 /** Inserts the backfill with the partitions that it is to read. */
@@ -162,12 +174,16 @@ export async function listBackfills(
   return rows.map(({ row, left }) => ({ ...row, left }));
 }
 
-/** The parts of backfills on which no worker has worked since `before`. Their backfills are noted as touched. */
+/** The parts of backfills on which no worker has worked since `before`, in turns. Their backfills are noted as touched. */
 export async function takeBackfillParts(db: Database, before: number, limit: number): Promise<RulePart[]> {
-  const parts = await db.all<Required<RulePart>>(sql`
-    SELECT b.rule_id AS ruleId, p.day AS day, p.shard AS shard, b.id AS backfillId FROM ${ruleBackfills} b
+  const due = sql`
+    SELECT b.rule_id AS ruleId, p.day AS day, p.shard AS shard, b.id AS backfillId, r.workspace_id AS owner,
+      b.touched_at AS due, 0 AS served FROM ${ruleBackfills} b
     JOIN ${ruleBackfillParts} p ON p.backfill_id = b.id JOIN ${runRules} r ON r.id = b.rule_id
-    WHERE b.completed_at IS NULL AND r.is_enabled = 1 AND b.touched_at <= ${before} LIMIT ${limit}`);
+    WHERE b.completed_at IS NULL AND r.is_enabled = 1 AND b.touched_at <= ${before}`;
+  const parts = await db.all<Required<RulePart>>(
+    sql`SELECT ruleId, day, shard, backfillId FROM (${inTurns(due, limit)})`,
+  );
   await touchBackfills(
     db,
     parts.map(({ backfillId }) => backfillId),
@@ -200,13 +216,31 @@ export async function completePart(db: Database, { day, shard, backfillId = "" }
   ]);
 }
 
-/** Writes the last failure of a rule on a run. */
+/** Writes the last failure of a rule on a run, unless the rule or the trace has been deleted in the meantime. */
 export async function saveFailure(db: Database, row: FailureRow): Promise<void> {
-  const { action, error, at, isFinal } = row;
+  const { ruleId, traceId, action, error, at, isFinal } = row;
+  const isThere = sql`EXISTS (SELECT 1 FROM run_rules r WHERE r.id = ${ruleId} AND NOT EXISTS (SELECT 1 FROM trace_deletions d
+    WHERE d.workspace_id = r.workspace_id AND d.project_id = r.project_id AND d.trace_id = ${traceId}))`;
   await db
     .insert(ruleFailures)
-    .values(row)
+    .select(rowIf(ruleFailures, row, isThere))
     .onConflictDoUpdate({ target: [ruleFailures.ruleId, ruleFailures.runId], set: { action, error, at, isFinal } });
+}
+
+/** Deletes the failures on runs of traces that are deleted. */
+export async function deleteFailuresOnTraces(
+  env: Env,
+  workspaceId: string,
+  projectId: string,
+  traceIds: string[],
+): Promise<void> {
+  const db = database(env.DB);
+  const rules = db
+    .select({ id: runRules.id })
+    .from(runRules)
+    .where(and(eq(runRules.workspaceId, workspaceId), eq(runRules.projectId, projectId)));
+  const onTraces = and(inArray(ruleFailures.ruleId, rules), inList(ruleFailures.traceId, traceIds));
+  await deleteAll(db, ruleFailures, onTraces);
 }
 
 /** The run of an earlier failure is done. */
@@ -293,7 +327,6 @@ export async function deleteRulesOfProject(env: Env, workspaceId: string, projec
     .all();
   for (const { id } of rules) await deleteRule(db, workspaceId, id);
   const ofProject = and(eq(alerts.workspaceId, workspaceId), eq(alerts.projectId, projectId));
-  const ids = db.select({ id: alerts.id }).from(alerts).where(ofProject);
-  await deleteAll(db, alertEvents, inArray(alertEvents.alertId, ids));
+  await deleteEvents(db, sql`(SELECT ${alerts.id} FROM ${alerts} WHERE ${ofProject})`);
   await deleteAll(db, alerts, ofProject);
 }

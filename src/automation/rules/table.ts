@@ -1,4 +1,5 @@
 import { sql } from "drizzle-orm";
+import type { RulePause } from "../../traces/rpc.ts";
 import { index, integer, primaryKey, real, sqliteTable, text } from "drizzle-orm/sqlite-core";
 
 /** Rules on the runs of a project: which runs, and what is done with each. Times are milliseconds, unless another unit is named. */
@@ -19,6 +20,8 @@ export const runRules = sqliteTable(
     secrets: text("secrets"),
     /** Runs that changed before are not looked at, but by a backfill. */
     since: integer("since").notNull(),
+    /** Nor are those that changed while the rule was paused. The last pause has no end while it lasts. */
+    pauses: text("pauses", { mode: "json" }).$type<RulePause[]>().notNull().default([]),
     createdAt: integer("created_at").notNull(),
     updatedAt: integer("updated_at").notNull(),
   },
@@ -45,11 +48,13 @@ export interface RuleActions {
   code?: string[];
   judges?: RuleJudge[];
   /** Their headers are among the secrets. */
-  webhooks?: { url: string }[];
+  webhooks?: { id: string; url: string }[];
 }
 
 /** A model, or an assistant of the deployment, that answers with one value for each member of a schema. */
 export interface RuleJudge {
+  /** It stays when the list gets another order. A judge with another prompt has another one. */
+  id: string;
   prompt: [role: string, text: string][];
   format: "f-string" | "mustache";
   /** Names in the prompt to paths in the run. */
@@ -123,6 +128,8 @@ export const ruleFailures = sqliteTable(
   {
     ruleId: text("rule_id").notNull(),
     runId: text("run_id").notNull(),
+    /** Empty: it is a failure of the rule itself. */
+    traceId: text("trace_id").notNull().default(""),
     action: text("action").notNull(),
     error: text("error").notNull(),
     at: integer("at").notNull(),

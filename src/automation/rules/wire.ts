@@ -17,6 +17,8 @@ export const Rule = v.pipe(
     tenant_id: v.string(),
     display_name: v.string(),
     is_enabled: v.boolean(),
+    /** Why the rule cannot do all that it should. Null: it can. */
+    error: text,
     session_id: Id,
     session_name: text,
     dataset_id: v.null(),
@@ -80,7 +82,8 @@ export type Backfill = v.InferOutput<typeof Backfill>;
 export const RuleLog = v.pipe(
   v.object({
     rule_id: Id,
-    run_id: v.string(),
+    /** Null: the rule can take no runs. */
+    run_id: text,
     status: v.picklist(LOG_STATUS),
     /** What has failed, or comes next. Null: all is done. */
     action: text,

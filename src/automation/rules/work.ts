@@ -1,6 +1,7 @@
 /** Consumes the queue's messages of rules. A message is a wake-up: the partition holds which runs are to be worked on. */
 import * as v from "valibot";
 import { type Allowance, countCalls, database } from "../../db/client.ts";
+import { ACTION_RETRIES, retryTime } from "../../lib/due-work.ts";
 import { logError } from "../../lib/log.ts";
 import { inParallel } from "../../lib/parallel.ts";
 import { toProblem } from "../../lib/problem.ts";
@@ -12,13 +13,15 @@ import { dayBounds } from "../../traces/time.ts";
 import type { LargeField, QueriedRun } from "../../traces/types.ts";
 import { readActions, isFinal } from "./actions.ts";
 import { type RuleCall, toEvaluatedRun } from "./evaluation.ts";
-import { openRuleSecrets } from "./input.ts";
+import { filterFault, openRuleSecrets } from "./input.ts";
 import {
+  ALL_RUNS,
   completePart,
   findBackfill,
   forgetFailure,
   type RulePart,
   type RuleRow,
+  type RuleToWork,
   ruleToWork,
   saveFailure,
   savePart,
@@ -45,9 +48,8 @@ const PARALLEL = 4;
 const LONG_MS = 200_000;
 /** For how long a message is worked on before another one continues, milliseconds. */
 const TURN_MS = 60_000;
-/** Seconds before the next attempt, by how many have failed. After the last one the run is given up. */
-const RETRY_SECONDS = [10, 60, 300, 1_800];
-const MAX_ATTEMPTS = RETRY_SECONDS.length + 1;
+/** Attempts without progress after which a run is given up. */
+const MAX_ATTEMPTS = ACTION_RETRIES.length + 1;
 const MAX_ERROR = 1_000;
 const PAYLOADS: LargeField[] = ["inputs", "outputs", "error", "extra", "events"];
 
@@ -69,29 +71,30 @@ export async function workRules(messages: Message<RulePart>[], env: Env): Promis
 export async function workPart({ env, isSpent }: Allowance, part: RulePart): Promise<boolean> {
   if (isSpent()) return true;
   const db = database(env.DB);
-  const rule = await ruleToWork(db, part.ruleId);
-  if (!rule) return false;
-  const { workspaceId, projectId } = rule;
-  const place = { projectId, day: part.day, shard: part.shard };
   const backfill = part.backfillId === undefined ? undefined : await findBackfill(db, part.backfillId);
   if (part.backfillId !== undefined && (!backfill || backfill.completedAt !== null)) return false;
-  const filters = {
-    filter: rule.filter ?? undefined,
-    traceFilter: rule.traceFilter ?? undefined,
-    treeFilter: rule.treeFilter ?? undefined,
-  };
-  const partition = tracePartition(env, workspaceId, place);
-  const secrets = await openRuleSecrets(env, rule);
-  // A run that is not settled after this time is given again: the worker was killed.
-  const most = readActions(rule).reduce((sum, action) => sum + action.most, TURN_MS / 2);
-  const limit = most > LONG_MS ? PARALLEL : AT_ONCE;
-  const lease = most * Math.ceil(limit / PARALLEL);
   const end = Date.now() + TURN_MS;
   for (;;) {
+    // It may have been changed or paused since the last runs.
+    const rule = await ruleToWork(db, part.ruleId);
+    if (!rule || (await noteFault(env, rule))) return false;
+    const { workspaceId, projectId } = rule;
+    const place = { projectId, day: part.day, shard: part.shard };
+    const filters = {
+      filter: rule.filter ?? undefined,
+      traceFilter: rule.traceFilter ?? undefined,
+      treeFilter: rule.treeFilter ?? undefined,
+    };
+    const partition = tracePartition(env, workspaceId, place);
+    const secrets = await openRuleSecrets(env, rule);
+    // A run that is not settled after this time is given again: the worker was killed.
+    const most = readActions(rule).reduce((sum, action) => sum + action.most, TURN_MS / 2);
+    const limit = most > LONG_MS ? PARALLEL : AT_ONCE;
+    const lease = most * Math.ceil(limit / PARALLEL);
     const taken = await partition.takeForRule({
       rule: rule.id,
       reading: part.backfillId ?? "changes",
-      reach: backfill ?? { since: rule.since },
+      reach: backfill ?? { since: rule.since, pauses: rule.pauses },
       selection: await acrossMidnight(env, workspaceId, place, filters),
       rate: rule.samplingRate,
       limit,
@@ -125,25 +128,36 @@ export async function workPart({ env, isSpent }: Allowance, part: RulePart): Pro
   }
 }
 
+/** Whether the rule can take no runs, such as by a filter that reads what is encrypted. Its log has the reason while this is so. */
+async function noteFault(env: Env, rule: RuleToWork): Promise<boolean> {
+  const db = database(env.DB);
+  const fault = await filterFault(env, rule, true);
+  if (fault !== undefined) {
+    const failure = { ruleId: rule.id, runId: ALL_RUNS, traceId: "", action: "filter", error: fault, isFinal: false };
+    await saveFailure(db, { ...failure, at: Date.now() });
+  } else if (rule.isFailing) await forgetFailure(db, rule.id, ALL_RUNS);
+  return fault !== undefined;
+}
+
 /** Does the actions that are left, and notes each of them when it is done. */
 async function evaluate(
-  call: Omit<RuleCall, "step">,
-  { id, attempt, step: begun }: RuleRun,
+  call: Omit<RuleCall, "action">,
+  { id, attempt: given, done }: RuleRun,
   run: QueriedRun | undefined,
   { settle, isSpent }: { settle: (settled: RuleOutcome) => Promise<unknown>; isSpent: () => boolean },
 ): Promise<void> {
   const db = database(call.env.DB);
-  const actions = readActions(call.rule);
-  let [step, cost] = [begun, 0];
-  const note = (state: RuleOutcome["state"], more: Partial<RuleOutcome> = {}) =>
-    settle({ id, state, step, cost, ...more });
+  const actions = readActions(call.rule).filter((action) => !done.includes(action.id));
+  let [attempt, cost, next] = [given, 0, actions[0]];
+  const note = (state: RuleOutcome["state"], more: Partial<RuleOutcome> = {}) => settle({ id, state, cost, ...more });
   // It was deleted.
   if (!run) return void (await note("failed"));
   const fail = async (text: string, isFinal: boolean) =>
     saveFailure(db, {
       ruleId: call.rule.id,
       runId: id,
-      action: actions[step]?.name ?? "run",
+      traceId: run.trace_id,
+      action: next?.name ?? "run",
       error: text.slice(0, MAX_ERROR),
       at: Date.now(),
       isFinal,
@@ -157,23 +171,24 @@ async function evaluate(
     // What this message may not do, the next one does.
     if (isSpent()) return void (await note("due", { wait: 0 }));
     const shown = await toEvaluatedRun(call.env, run);
-    for (const action of actions.slice(begun)) {
-      cost = await action.act({ ...call, step }, run, shown);
-      step++;
-      if (step === actions.length) break;
+    for (const [at, action] of actions.entries()) {
+      next = action;
+      cost = await action.act({ ...call, attempt, action: action.id }, run, shown);
+      if (at === actions.length - 1) break;
       const stops = isSpent();
-      await note("due", stops ? { wait: 0 } : {});
+      await note("due", { did: action.id, ...(stops && { wait: 0 }) });
       if (stops) return;
+      [attempt, cost] = [1, 0];
     }
-    await note("done");
-    if (attempt > 1) await forgetFailure(db, call.rule.id, id);
+    await note("done", next && { did: next.id });
+    if (given > 1) await forgetFailure(db, call.rule.id, id);
   } catch (error) {
     cost = 0;
-    const wait = RETRY_SECONDS[attempt - 1];
-    const isOver = isFinal(error) || wait === undefined;
+    const due = retryTime(ACTION_RETRIES, attempt - 1, 0);
+    const isOver = isFinal(error) || due === undefined;
     logError(error, { rule: call.rule.id, run: id, attempt });
     await fail(toText(error), isOver);
-    await note(isOver ? "failed" : "due", { wait: (wait ?? 0) * 1000 });
+    await note(isOver ? "failed" : "due", { wait: due ?? 0 });
   }
 }
 

@@ -3,6 +3,7 @@ import { and, eq, inArray, isNull, isNotNull, lte, sql, type SQL } from "drizzle
 import type { Database } from "../../db/client.ts";
 import { type SeenWindow, bulkExports, exportRuns } from "../table.ts";
 import { inParameters } from "../../db/conditions.ts";
+import { inTurns } from "../../lib/due-work.ts";
 import { statusesBefore, OPEN, type ExportRow } from "../store.ts";
 import { endOpenRuns } from "./lease.ts";
 import { DAY_MICROS } from "../../traces/time.ts";
@@ -15,16 +16,14 @@ const AT_ONCE = 500;
  * `only` restricts it to one workspace.
  */
 export async function startWaiting(db: Database, room: number, now: number, only?: string): Promise<string[]> {
-  const own = only === undefined ? sql`1` : sql`e.workspace_id = ${only}`;
+  const waiting = sql`
+    SELECT e.id, e.workspace_id AS owner, e.created_at AS due,
+      (SELECT count(*) FROM bulk_exports r WHERE r.workspace_id = e.workspace_id AND r.status = 'RUNNING') AS served
+    FROM bulk_exports e WHERE e.status = 'CREATED' AND e.interval_hours IS NULL
+      AND ${only === undefined ? sql`1` : sql`e.workspace_id = ${only}`}`;
   const rows = await db.all<{ id: string }>(sql`
     UPDATE bulk_exports SET status = 'RUNNING', started_at = ${now}, updated_at = ${now}, next_attempt_at = ${now}
-    WHERE status = 'CREATED' AND id IN (
-      SELECT id FROM (
-        SELECT e.id,
-          row_number() OVER (PARTITION BY e.workspace_id ORDER BY e.created_at, e.id) AS place,
-          (SELECT count(*) FROM bulk_exports r WHERE r.workspace_id = e.workspace_id AND r.status = 'RUNNING') AS busy
-        FROM bulk_exports e WHERE e.status = 'CREATED' AND e.interval_hours IS NULL AND ${own}
-      ) WHERE place + busy <= ${room} LIMIT ${AT_ONCE})
+    WHERE status = 'CREATED' AND id IN (SELECT id FROM (${inTurns(waiting, AT_ONCE, room)}))
     RETURNING id`);
   return rows.map(({ id }) => id);
 }
@@ -125,9 +124,12 @@ export async function hasOpenRuns(db: Database, exportId: string): Promise<boole
   return open !== undefined;
 }
 
-/** Ends an export whose runs are all complete. False when it had ended, or a run is open. */
+/**
+ * Ends an export whose runs are all complete, and notes in the same transaction what its late runs have seen: the next window would
+ * export them again. False when it had ended, or a run is open.
+ */
 export async function completeJob(db: Database, id: string, now: number): Promise<boolean> {
-  const done = await db
+  const complete = db
     .update(bulkExports)
     .set({ status: "COMPLETED", updatedAt: now, finishedAt: now })
     .where(
@@ -139,6 +141,7 @@ export async function completeJob(db: Database, id: string, now: number): Promis
       ),
     )
     .returning({ id: bulkExports.id });
+  const [done] = await db.batch([complete, noteLateSeen(db, id)]);
   return done.length > 0;
 }
 
@@ -253,14 +256,24 @@ function windowsOfNewProjects({ workspaceId, sourceExportId }: ExportRow, earlie
 }
 
 /** Notes that the earlier windows have been exported up to what the late runs of a completed export saw. */
-export async function noteLateSeen(db: Database, exportId: string): Promise<void> {
-  await db.run(sql`
-    UPDATE export_runs AS r SET seen = l.seen
-    FROM export_runs l JOIN bulk_exports j ON j.id = l.export_id
-    WHERE l.export_id = ${exportId} AND l.late = 1 AND j.status = 'COMPLETED' AND r.late = 0 AND r.status = 'COMPLETED'
-      AND r.project_id = l.project_id AND r.day = l.day AND r.seen IS NOT NULL
-      AND r.export_id IN (
-        SELECT e.id FROM bulk_exports e WHERE e.source_export_id = j.source_export_id AND e.start_time < j.start_time)`);
+function noteLateSeen(db: Database, exportId: string) {
+  const late = sql`FROM export_runs l WHERE l.export_id = ${exportId} AND l.late = 1
+    AND l.project_id = export_runs.project_id AND l.day = export_runs.day`;
+  const earlier = sql`(SELECT e.id FROM bulk_exports j JOIN bulk_exports e
+    ON e.source_export_id = j.source_export_id AND e.start_time < j.start_time
+    WHERE j.id = ${exportId} AND j.status = 'COMPLETED')`;
+  return db
+    .update(exportRuns)
+    .set({ seen: sql`(SELECT l.seen ${late})` })
+    .where(
+      and(
+        sql`${exportRuns.exportId} IN ${earlier}`,
+        eq(exportRuns.late, false),
+        eq(exportRuns.status, "COMPLETED"),
+        isNotNull(exportRuns.seen),
+        sql`EXISTS (SELECT 1 ${late})`,
+      ),
+    );
 }
 
 /** The windows of a completed export in partitions that have changed since it read them. */

@@ -43,7 +43,7 @@ export async function leaseNextRun(db: Database, exportId: string, now: number, 
 }
 
 async function takeLease(db: Database, wanted: SQL, now: number, until: number) {
-  const { leaseUntil, errors, retryNumber, epoch } = exportRuns;
+  const { leaseUntil, errors, retryNumber, failedAttempts, epoch } = exportRuns;
   return db
     .update(exportRuns)
     .set({
@@ -54,6 +54,7 @@ async function takeLease(db: Database, wanted: SQL, now: number, until: number) 
       sentAt: sql`coalesce(${exportRuns.sentAt}, ${now})`,
       errors: sql`CASE WHEN ${leaseUntil} IS NULL THEN ${errors} ELSE ${withError(INTERRUPTED)} END`,
       retryNumber: sql`${retryNumber} + (${leaseUntil} IS NOT NULL)`,
+      failedAttempts: sql`${failedAttempts} + (${leaseUntil} IS NOT NULL)`,
     })
     .where(
       and(
@@ -120,7 +121,10 @@ export interface SliceCommit {
   until: number;
 }
 
-/** The commit point of a slice: cursor, file, counts and status in one statement. False when the lease is lost. */
+/**
+ * The commit point of a slice: cursor, file, counts and status in one statement. It is progress, so failed attempts count anew.
+ * False when the lease is lost.
+ */
 export async function commitSlice(db: Database, lease: ExportLease, commit: SliceCommit) {
   const { shard, cursor, seen, file, status, now, until } = commit;
   const kept = await db
@@ -136,6 +140,7 @@ export async function commitSlice(db: Database, lease: ExportLease, commit: Slic
       }),
       ...(status === "COMPLETED" ? { status, finishedAt: now, leaseUntil: null } : { leaseUntil: until }),
       pending: null,
+      failedAttempts: 0,
       updatedAt: now,
     })
     .where(and(holdsLease(lease), inArray(exportRuns.status, statusesBefore("COMPLETED"))))
@@ -159,6 +164,7 @@ export async function noteRetry(
     .set({
       errors: withError(reason),
       retryNumber: sql`${exportRuns.retryNumber} + 1`,
+      failedAttempts: sql`${exportRuns.failedAttempts} + 1`,
       leaseUntil: null,
       sentAt: nextAttemptAt,
       nextAttemptAt,
@@ -193,8 +199,13 @@ export async function failRun(db: Database, run: ExportRunRow, reason: string, n
   ]);
 }
 
+/** The errors that a run keeps, the newest: an export that makes progress may fail any number of times. */
+const MAX_ERRORS = 100;
+
 function withError(reason: string) {
-  return sql`json_set(coalesce(${exportRuns.errors}, '{}'), '$.retry_' || ${exportRuns.retryNumber}, ${reason})`;
+  const { errors, retryNumber } = exportRuns;
+  const kept = sql`json_remove(coalesce(${errors}, '{}'), '$.retry_' || (${retryNumber} - ${MAX_ERRORS}))`;
+  return sql`json_set(${kept}, '$.retry_' || ${retryNumber}, ${reason})`;
 }
 
 /** Gives the open runs of an export that has ended as `ended` the status `status`. */

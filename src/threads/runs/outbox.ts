@@ -10,6 +10,7 @@ import type { InterruptsOfDelivery } from "../types.ts";
 import type { ThreadContext } from "../context.ts";
 import { type RunRecord, takesSlots } from "../run.ts";
 import { type EndedRun, flowControl } from "../../limits/flow/rpc.ts";
+import { EFFECT_RETRIES, retryTime } from "../../lib/due-work.ts";
 import { toProblem } from "../../lib/problem.ts";
 import { storeOwnRuns, ownProject } from "../../traces/own-runs.ts";
 import { auditResponse } from "../interrupts/responses.ts";
@@ -42,11 +43,6 @@ export interface TaskEffect {
  */
 export type OnTask = (env: Env, effect: TaskEffect) => Promise<Delivery<InterruptsOfDelivery> | undefined>;
 
-/**
- * Seconds before the next attempt, by how many have failed. After the last one the effect is given up and logged. A trace is not
- * given up.
- */
-const RETRY_SECONDS = [1, 5, 30, 120, 600, 3_600, 3_600, 3_600];
 /** Kinds of effects that wait for each other: a receiver that hangs keeps neither traces nor other receivers' calls. */
 const TRACES = ["trace"];
 const SLOTS = ["slots"];
@@ -204,14 +200,16 @@ export class Outbox {
 
   #postpone(row: OutboxRow, error: unknown): void {
     const { tables, threadId } = this.context;
-    // A trace waits until the trace platform takes it, also for longer than a receiver is called. Slots are always given back.
-    const isTrace = row.kind === "trace" && (row.attempts < RETRY_SECONDS.length || toProblem(error).status >= 500);
+    // An effect is given up and logged after its last attempt. A trace waits until the trace platform takes it, also for longer than
+    // a receiver is called. Slots are always given back.
+    const last = EFFECT_RETRIES.length - 1;
+    const isTrace = row.kind === "trace" && (row.attempts <= last || toProblem(error).status >= 500);
     const isKept = isTrace || ["slots", "spent", "answered"].includes(row.kind);
-    const seconds = RETRY_SECONDS[row.attempts] ?? (isKept ? RETRY_SECONDS.at(-1) : undefined);
+    const due = retryTime(EFFECT_RETRIES, isKept ? Math.min(row.attempts, last) : row.attempts, Date.now());
     const log = { level: "warn", thread: threadId, effect: row.kind, attempt: row.attempts + 1, reason: String(error) };
-    console.warn(JSON.stringify({ ...log, gaveUp: seconds === undefined }));
-    if (seconds === undefined) tables.outbox.remove(row.id);
-    else tables.outbox.retry(row, Date.now() + seconds * 1000);
+    console.warn(JSON.stringify({ ...log, gaveUp: due === undefined }));
+    if (due === undefined) tables.outbox.remove(row.id);
+    else tables.outbox.retry(row, due);
   }
 }
 

@@ -5,12 +5,15 @@ import {
   hasBlobs,
   UPLOAD_MS,
   dueBlobs,
-  forgetBlobs,
+  BlobDeletion,
+  isDoomed,
+  noteDeletedBlobs,
   nextDue,
   DELETED_AT_ONCE,
   deleteTraces,
   noteDeleted,
   selectDeleted,
+  tracesAfter,
   tracesBegunHere,
   tracesOfThreads,
   keepWrites,
@@ -151,6 +154,7 @@ export async function deleteRemains(
   env: Env,
   sql: SqlStorage,
   known: <T>(read: (identity: PartitionIdentity) => T) => T | undefined,
+  objects: BlobDeletion,
 ): Promise<void> {
   for (;;) {
     const places = known(({ workspaceId }) => ({ workspaceId, ids: unlistedFeedback(sql) }));
@@ -159,10 +163,12 @@ export async function deleteRemains(
     known(() => forgetUnlisted(sql, places.ids));
   }
   for (;;) {
-    const keys = known((identity) => dueBlobs(sql, blobPrefix(identity.workspaceId, identity))) ?? [];
-    if (keys.length === 0) return;
-    await env.BLOBS.delete(keys);
-    known(() => forgetBlobs(sql, keys));
+    const isWritten = (key: string) => objects.isWritten(key);
+    const prefix = known((identity) => blobPrefix(identity.workspaceId, identity));
+    const keys = prefix === undefined ? [] : (known(() => dueBlobs(sql, prefix, isWritten)) ?? []);
+    if (prefix === undefined || keys.length === 0) return;
+    await objects.delete(env.BLOBS, keys);
+    known(() => noteDeletedBlobs(sql, prefix, keys));
   }
 }
 
@@ -180,6 +186,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   private ending = new PartitionDestruction();
   /** From the last write. Only a project's tier ever changes. */
   private identity: PartitionIdentity | undefined;
+  private readonly objects = new BlobDeletion();
   private readonly gather = new Gather((writes) => this.apply(writes));
 
   constructor(ctx: DurableObjectState, env: Env) {
@@ -200,9 +207,16 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
     await this.ending.refuseLost(this.env.BLOBS, blobPrefix(identity.workspaceId, identity), writes);
     await this.begin(identity);
     this.learn(identity, shards);
-    const mine = this.pickOwn(identity, writes);
-    if (batched) await this.gather.add(mine);
-    else this.apply(mine);
+    let mine: RunWrite[] = [];
+    const isWritten = await this.objects.around(this.env.BLOBS, blobPrefix(identity.workspaceId, identity), writes, {
+      isDoomed: (keys) => this.held && isDoomed(this.sql, keys),
+      write: async () => {
+        mine = this.pickOwn(identity, writes);
+        if (batched) await this.gather.add(mine);
+        else this.apply(mine);
+      },
+    });
+    if (!isWritten) throw destructionProblem();
     this.learn(identity, shardsNeeded(this.env, { ...identity, shards: this.shards, bytes: this.sql.databaseSize }));
     await this.scheduleRegistration();
     const kept = new Set(mine);
@@ -323,12 +337,16 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
   async deleteFeedback(id: string): Promise<boolean> {
     const gone = this.known(() => this.ctx.storage.transactionSync(() => deleteFeedback(this.sql, id))) ?? false;
     await this.scheduleRegistration();
-    await deleteRemains(this.env, this.sql, (read) => this.known(read));
+    await deleteRemains(this.env, this.sql, (read) => this.known(read), this.objects);
     return gone;
   }
 
   async tracesOf(threadIds: string[]): Promise<string[]> {
     return this.known(() => tracesOfThreads(this.sql, threadIds)) ?? [];
+  }
+
+  async traceIds(after: number) {
+    return this.known(() => tracesAfter(this.sql, after)) ?? { traces: [] };
   }
 
   async keepTraces(traceIds: string[]): Promise<void> {
@@ -353,7 +371,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
       await this.scheduleRegistration();
       await this.ctx.storage.sync();
     }
-    await deleteRemains(this.env, this.sql, (read) => this.known(read));
+    await deleteRemains(this.env, this.sql, (read) => this.known(read), this.objects);
     return runs;
   }
 
@@ -423,7 +441,7 @@ export class TracePartition extends DurableObject<Env> implements TracePartition
       return this.destroy(identity).then(() => undefined);
     const isDropped = !isOver() || (await dropExpired(this.env, this.ctx.storage, identity, isOver));
     if (!this.held) return undefined;
-    await deleteRemains(this.env, this.sql, (read) => this.known(read));
+    await deleteRemains(this.env, this.sql, (read) => this.known(read), this.objects);
     if (!this.held) return undefined;
     await register(this.env, this.sql, () => this.held && !this.ending.isOn);
     const isDone = await this.closeBlocks(isDayOver(identity.day));

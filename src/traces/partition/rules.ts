@@ -4,6 +4,7 @@
  */
 import type {
   RuleCounts,
+  RulePause,
   RuleRunsRequest,
   RuleRunState,
   RuleOutcome,
@@ -61,9 +62,9 @@ export function takeForRule(sql: SqlStorage, identity: PartitionIdentity, reques
     due.push(...dueRuns(sql, rule, limit, now, due));
     isOver = !left || due.length >= limit;
   }
-  const runs = withoutSuspects(due.slice(0, limit)).map(({ n, id, attempts, step }): RuleRun => {
+  const runs = withoutSuspects(due.slice(0, limit)).map(({ n, id, attempts, did }): RuleRun => {
     sql.exec("UPDATE rule_runs SET attempts = attempts + 1, due = ? WHERE n = ? AND rule = ?", now + lease, n, rule);
-    return { id, attempt: attempts + 1, step };
+    return { id, attempt: attempts + 1, done: JSON.parse(did) as string[] };
   });
   const left = nextRuns(sql, request, 1).next !== undefined;
   return {
@@ -78,14 +79,15 @@ export function takeForRule(sql: SqlStorage, identity: PartitionIdentity, reques
 /** Notes what became of runs. A run that is over stays so. To be called inside a transaction. */
 export function settleForRule(sql: SqlStorage, rule: string, settled: RuleOutcome[]): RuleCounts {
   const sum = { ...NONE };
-  for (const { id, state, step, cost, wait = 0 } of settled) {
+  for (const { id, state, did, cost, wait = 0 } of settled) {
     const written = sql.exec(
-      `UPDATE rule_runs SET state = ?, step = ?, cost = cost + ?, due = ?, attempts = attempts - ?
-       WHERE rule = ? AND state = 'due' AND n IN ${OF_IDS} RETURNING n`,
+      `UPDATE rule_runs SET state = ?1, cost = cost + ?2, due = ?3, did = iif(?4 IS NULL, did, json_insert(did, '$[#]', ?4)),
+         attempts = iif(?4 IS NULL, attempts, 1) - ?5
+       WHERE rule = ?6 AND state = 'due' AND n IN ${OF_IDS.replace("?", "?7")} RETURNING n`,
       state,
-      step,
       cost,
       state === "due" ? wait && Date.now() + wait : null,
+      did ?? null,
       Number(state === "due" && wait === 0),
       rule,
       JSON.stringify([id]),
@@ -105,21 +107,21 @@ export function listForRule(sql: SqlStorage, { rule, state, limit }: RuleRunsReq
   const rows =
     state === "due"
       ? sql.exec<Listed>(
-          `SELECT r.id, d.attempts, d.step, d.due FROM rule_runs d CROSS JOIN runs r ON r.n = d.n
+          `SELECT r.id, d.attempts, d.did, d.due FROM rule_runs d CROSS JOIN runs r ON r.n = d.n
            WHERE d.rule = ? AND d.state = 'due' ORDER BY d.due, d.n LIMIT ?`,
           rule,
           limit,
         )
       : sql.exec<Listed>(
-          `SELECT r.id, d.attempts, d.step, d.due FROM (SELECT * FROM rule_runs ORDER BY n DESC LIMIT ${MAX_LOOKED_AT}) d
+          `SELECT r.id, d.attempts, d.did, d.due FROM (SELECT * FROM rule_runs ORDER BY n DESC LIMIT ${MAX_LOOKED_AT}) d
            CROSS JOIN runs r ON r.n = d.n WHERE d.rule = ? AND d.state = 'done' ORDER BY d.n DESC LIMIT ?`,
           rule,
           limit,
         );
-  return rows.toArray();
+  return rows.toArray().map(({ did, ...run }) => ({ ...run, done: JSON.parse(did) as string[] }));
 }
 
-type Listed = RuleRunState & Record<string, SqlStorageValue>;
+type Listed = Omit<RuleRunState, "done"> & { did: string } & Record<string, SqlStorageValue>;
 
 /** A run that was given this often without an end may be what kills its workers. */
 const SUSPECT_ATTEMPTS = 3;
@@ -143,12 +145,12 @@ interface Due extends Record<string, SqlStorageValue> {
   n: number;
   id: string;
   attempts: number;
-  step: number;
+  did: string;
 }
 
 function dueRuns(sql: SqlStorage, rule: string, limit: number, now: number, but: Due[] = []): Due[] {
   const rows = sql.exec<Due>(
-    `SELECT d.n, r.id, d.attempts, d.step FROM rule_runs d CROSS JOIN runs r ON r.n = d.n
+    `SELECT d.n, r.id, d.attempts, d.did FROM rule_runs d CROSS JOIN runs r ON r.n = d.n
      WHERE d.rule = ? AND d.state = 'due' AND d.due <= ? ORDER BY d.due, d.n LIMIT ?`,
     rule,
     now,
@@ -213,9 +215,14 @@ function readPosition(sql: SqlStorage, { rule, reading, reach }: TakeRequest): P
     )
     .toArray();
   if (!("since" in reach)) return known ?? { change: 0, n: 0 };
-  // A rule that was off for some time does not read what came in the meantime.
-  return known && known.change > reach.since ? known : { change: reach.since, n: Number.MAX_SAFE_INTEGER };
+  const position = known && known.change > reach.since ? known : { change: reach.since, n: Number.MAX_SAFE_INTEGER };
+  const pause = findPause(reach.pauses, position.change);
+  return pause?.[1] == null ? position : { change: pause[1] - 1, n: Number.MAX_SAFE_INTEGER };
 }
+
+/** The pause in which a change was. */
+const findPause = (pauses: RulePause[] = [], change: number): RulePause | undefined =>
+  pauses.find(([from, to]) => change >= from && change < (to ?? Infinity));
 
 /** The numbers of the next runs of the reading, and the position behind them. */
 function nextRuns(sql: SqlStorage, request: TakeRequest, most = STEP): { rows: number[]; next?: Position } {
@@ -233,7 +240,9 @@ function nextRuns(sql: SqlStorage, request: TakeRequest, most = STEP): { rows: n
             most,
           )
           .toArray();
-  return { rows: found.map((row) => row.n), next: found.at(-1) };
+  const pauses = "since" in reach ? reach.pauses : [];
+  const rows = found.filter(({ change }) => !findPause(pauses, change)).map(({ n }) => n);
+  return { rows, next: found.at(-1) };
 }
 
 type Read = Position & Record<string, SqlStorageValue>;

@@ -23,7 +23,7 @@ import {
   type ProjectRow,
   updateProject,
 } from "./store.ts";
-import { destroyProjects, type OnProjectDeleted } from "../delete.ts";
+import { type DeletionHooks, destroyProjects } from "../delete.ts";
 import { checkExpiry, refuseLegalHold } from "./retention.ts";
 import { forgetProjects, newProject } from "./resolve.ts";
 import {
@@ -69,8 +69,8 @@ const Project = v.pipe(
   v.title("Project"),
 );
 
-/** `onDeleted` ends what stands on a project that a request deletes. */
-export const projects = (onDeleted: OnProjectDeleted) =>
+/** `hooks`: what other folders do when a request deletes projects. */
+export const projects = ({ onProjectDeleted, isListed }: DeletionHooks) =>
   new Hono<App>()
     .post("/sessions", doc("Create a project", Project), body(CreateProject), async (c) => {
       const { workspaceId } = c.get("principal");
@@ -163,7 +163,7 @@ export const projects = (onDeleted: OnProjectDeleted) =>
         const { workspaceId, id, name, legalHold } = await existingProject(c, c.req.valid("param").session_id);
         refuseLegalHold(legalHold);
         await audit(c, { action: "project.deleted", targetId: id, detail: { name } });
-        await destroyProjects(c.env, workspaceId, [id], onDeleted);
+        await destroyProjects(c.env, workspaceId, [id], onProjectDeleted, undefined, isListed);
         return c.json({ message: "Project deleted" });
       },
     )
@@ -173,7 +173,7 @@ export const projects = (onDeleted: OnProjectDeleted) =>
       for (const { legalHold } of projects) refuseLegalHold(legalHold);
       for (const { id, name } of projects)
         await audit(c, { action: "project.deleted", targetId: id, detail: { name } });
-      await destroyProjects(c.env, c.get("principal").workspaceId, ids, onDeleted);
+      await destroyProjects(c.env, c.get("principal").workspaceId, ids, onProjectDeleted, undefined, isListed);
       return c.json({ message: "Projects deleted" });
     });
 

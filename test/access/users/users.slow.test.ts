@@ -333,7 +333,9 @@ it("the user reaches the graph in the run's configurable", () => {
 
 it("the firings of a cron are listed for its user, and for no other", async () => {
   const { workspace_id } = (await env.DB.prepare("SELECT workspace_id FROM crons WHERE id = ?").bind(cron).first())!;
-  await env.DB.prepare("INSERT INTO cron_firings VALUES (?, ?, 1000, 'ended', 1000)").bind(workspace_id, cron).run();
+  await env.DB.prepare("INSERT INTO cron_firings VALUES (?, ?, 1000, 'ended', 1000, NULL)")
+    .bind(workspace_id, cron)
+    .run();
   const asked = { cron_ids: [cron.toUpperCase()] };
   const [firing] = (await (await call("ada", "/runs/crons/firings", asked)).json<Made[]>()) ?? [];
   expect(firing).toMatchObject({ cron_id: cron, state: "ended" });

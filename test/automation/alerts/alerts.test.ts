@@ -236,7 +236,7 @@ describe("a request for an alert", () => {
     const { id } = await newAlert({ is_enabled: false });
     await env.DB.prepare(
       `INSERT INTO alerts SELECT lower(hex(randomblob(16))), workspace_id, project_id, name, filter, is_enabled, condition, channels,
-         secrets, state, streak, value, changed_at, evaluated_at, created_at, updated_at
+         secrets, state, streak, value, changed_at, evaluated_at, created_at, updated_at, error
        FROM alerts, (SELECT 1 FROM json_each(?)) WHERE id = ?`,
     )
       .bind(JSON.stringify(Array.from({ length: 98 }, (_, at) => at)), id)

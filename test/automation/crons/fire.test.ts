@@ -65,7 +65,7 @@ async function newCron(now: number, more: Partial<CronRow> = {}, schedule = "* *
   return row;
 }
 const listFirings = async (cron: CronRow) => {
-  const all = await env.DB.prepare("SELECT due, state FROM cron_firings WHERE cron_id = ? ORDER BY due")
+  const all = await env.DB.prepare("SELECT due, state, error FROM cron_firings WHERE cron_id = ? ORDER BY due")
     .bind(cron.id)
     .all();
   return all.results as { due: number; state: string }[];
@@ -97,7 +97,7 @@ describe("a minute with many due crons", () => {
     await fireDueCrons({ DB, CRON_QUEUE: { sendBatch: async () => undefined } } as never, start);
     expect(statements.length).toBeLessThan(12);
     expect(statements.filter((text) => text.includes("payload"))).toEqual([]);
-    for (const cron of rows) expect(await listFirings(cron)).toEqual([{ due: start, state: "due" }]);
+    for (const cron of rows) expect(await listFirings(cron)).toEqual([{ due: start, state: "due", error: null }]);
     const [moved] = rows;
     expect((await findCron(db, "w", moved!.id))?.nextRunDate).toBe(start + MINUTE);
     await run.tick(start + 2 * MINUTE);
@@ -179,11 +179,12 @@ describe("a due time", () => {
     await run.tick(start);
     threads.fails = true;
     await expect(run.deliver(start)).rejects.toThrow("cannot be reached");
-    expect(await listFirings(cron)).toMatchObject([{ state: "due" }]);
+    expect(await listFirings(cron)).toMatchObject([{ state: "due", error: "the object cannot be reached" }]);
     threads.start = () => Promise.reject(new Problem(404, "The assistant of this cron is gone."));
     await run.tick(start + 2 * MINUTE);
     await run.deliver(start + 2 * MINUTE);
-    expect(await listFirings(cron)).toMatchObject([{ state: "refused" }]);
+    const error = "The assistant of this cron is gone.";
+    expect(await listFirings(cron)).toMatchObject([{ state: "refused", error }]);
     await deleteCron(db, "w", cron.id);
   });
 });

@@ -253,7 +253,7 @@ describe("a request for a rule", () => {
     const rule = await newRule(caller, code("seen"));
     await env.DB.prepare(
       `INSERT INTO run_rules SELECT lower(hex(randomblob(16))), workspace_id, project_id, name, filter, trace_filter, tree_filter,
-         sampling_rate, 0, actions, secrets, since, created_at, updated_at
+         sampling_rate, 0, actions, secrets, since, created_at, updated_at, pauses
        FROM run_rules, (SELECT 1 FROM json_each(?)) WHERE id = ?`,
     )
       .bind(JSON.stringify(Array.from({ length: 98 }, (_, at) => at)), rule.id)

@@ -42,7 +42,7 @@ function take({ sql }: DurableObjectStorage, limit: number): { ids: string[]; mo
   settleForRule(
     sql,
     "rule",
-    runs.map(({ id, step }) => ({ id, state: "done", step, cost: 0 })),
+    runs.map(({ id }) => ({ id, state: "done", cost: 0 })),
   );
   return { ids: runs.map(({ id }) => id), more };
 }

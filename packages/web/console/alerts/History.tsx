@@ -39,6 +39,7 @@ const DELIVERIES: Record<Change["delivery"], { state: string; word: string }> = 
   delivered: { state: "success", word: "delivered" },
   pending: { state: "pending", word: "under way" },
   failed: { state: "error", word: "failed" },
+  cancelled: { state: "idle", word: "cancelled" },
 };
 
 const makeColumns = (metric: Metric, isTold: boolean): Column<Change>[] => [

@@ -118,6 +118,7 @@ export const ACTIONS: { group: string; actions: [action: string, words: string][
       ["alert.updated", "Alert changed"],
       ["alert.deleted", "Alert deleted"],
       ["alert.tested", "Alert tested"],
+      ["alert.resent", "Alert told again"],
     ],
   },
   {

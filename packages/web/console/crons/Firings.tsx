@@ -51,7 +51,11 @@ const COLUMNS: Column<Firing>[] = [
     name: "Status",
     width: 120,
     kept: true,
-    cell: ({ state }) => <State {...FIRING_STATES[state]} />,
+    cell: ({ state, error }) => (
+      <span title={error ?? undefined}>
+        <State {...FIRING_STATES[state]} />
+      </span>
+    ),
   },
   {
     id: "due",

@@ -20,7 +20,7 @@ export function Failures({ rule }: { rule: Rule }) {
   const rows = failures.data ?? [];
   const runs = useNamedRuns(
     rule.session_id,
-    rows.map(({ run_id }) => run_id),
+    rows.flatMap(({ run_id }) => run_id ?? []),
   );
   const [open, setOpen] = useState<Failure>();
   return (
@@ -35,7 +35,7 @@ export function Failures({ rule }: { rule: Rule }) {
                 label="Failures"
                 columns={makeColumns(rule.session_id, runs.data, setOpen)}
                 rows={rows}
-                rowKey={({ run_id }) => run_id}
+                rowKey={({ run_id }) => run_id ?? "all"}
                 onOpen={setOpen}
               />
               {rows.length === SHOWN && <p className={work.note}>These are the last {SHOWN}.</p>}
@@ -47,7 +47,7 @@ export function Failures({ rule }: { rule: Rule }) {
         <Modal title="Failure" onClose={() => setOpen(undefined)}>
           <Fields
             fields={{
-              Run: <RunLink id={open.run_id} project={rule.session_id} run={runs.data?.get(open.run_id)} />,
+              Run: <FailedRun id={open.run_id} project={rule.session_id} runs={runs.data} />,
               Action: actionText(open.action),
               Time: <Time at={open.time} exact />,
               "Tried again": open.will_retry ? "yes" : "no: it is given up",
@@ -90,7 +90,7 @@ const makeColumns = (
     name: "Run",
     width: 110,
     kept: true,
-    cell: ({ run_id }) => <RunLink id={run_id} project={project} run={runs?.get(run_id)} />,
+    cell: ({ run_id }) => <FailedRun id={run_id} project={project} runs={runs} />,
   },
   { id: "action", name: "Action", width: 110, cell: ({ action }) => actionText(action) },
   { id: "time", name: "Time", width: 88, end: true, cell: ({ time }) => <Time at={time} /> },
@@ -193,6 +193,19 @@ const makeWaitingColumns = (project: string, runs: Map<string, NamedRun> | undef
   { id: "action", name: "Action", width: 110, cell: ({ action }) => action && actionText(action) },
   { id: "time", name: "At the latest", width: 110, end: true, cell: ({ time }) => <Ahead at={time} /> },
 ];
+
+/** The run of a failure, unless the rule can take none. */
+function FailedRun({
+  id,
+  project,
+  runs,
+}: {
+  id: string | null;
+  project: string;
+  runs: Map<string, NamedRun> | undefined;
+}) {
+  return id === null ? "all" : <RunLink id={id} project={project} run={runs?.get(id)} />;
+}
 
 /** The run of a score or a failure, as a link to its place in its trace. */
 function RunLink({ id, project, run }: { id: string; project: string; run: NamedRun | undefined }) {

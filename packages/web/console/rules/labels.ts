@@ -11,6 +11,7 @@ const ACTIONS: Record<string, string> = {
   evaluator: "judge",
   webhook: "webhook",
   run: "read the run",
+  filter: "filter",
 };
 
 export const actionText = (action: string): string => ACTIONS[action] ?? action;

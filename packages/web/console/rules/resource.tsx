@@ -100,6 +100,7 @@ function RuleFields({ rule }: { rule: Rule }) {
       <Field name="Status">
         <State {...(rule.is_enabled ? { state: "success", word: "active" } : { state: "idle", word: "paused" })} />
       </Field>
+      {rule.error !== null && <Field name="Error">{rule.error}</Field>}
       <Field name="Done">{countText(stats.done)}</Field>
       <Field name="Failed">{countText(stats.failed)}</Field>
       <Field name="Waiting">{countText(stats.waiting)}</Field>
@@ -169,8 +170,16 @@ function makeColumns(failures: Map<string, Failure>): Column<Rule>[] {
       name: "Status",
       width: 88,
       kept: true,
-      cell: ({ is_enabled }) => (
-        <State {...(is_enabled ? { state: "success", word: "active" } : { state: "idle", word: "paused" })} />
+      cell: ({ is_enabled, error }) => (
+        <span title={error ?? undefined}>
+          <State
+            {...(!is_enabled
+              ? { state: "idle", word: "paused" }
+              : error === null
+                ? { state: "success", word: "active" }
+                : { state: "error", word: "error" })}
+          />
+        </span>
       ),
     },
     {

@@ -22,7 +22,7 @@ export type Rule = Omit<WireRule, "evaluators"> & { evaluators: { structured: Ju
 export type Failure = RuleLog & { action: string; error: string; time: string };
 
 /** A run that the rule has taken and not done. */
-export type WaitingRun = RuleLog;
+export type WaitingRun = RuleLog & { run_id: string };
 
 /** Feedback that a rule gave. */
 export type Score = StoredFeedback & {

@@ -10,8 +10,8 @@ import { toGlob, isPlainPattern, MAX_PATTERN_BYTES, patternPieces } from "../../
 import { OF_TRACES, numbersOfIds, OF_IDS } from "../store/ids.ts";
 import { joinPayloads, payloadSql } from "../store/payloads.ts";
 import { clip, clipSql, MAX_PATH, MAX_VALUE } from "../../text.ts";
-import { type KeySource, loadRing } from "../../../access/encryption/keys.ts";
-import { Problem } from "../../../lib/problem.ts";
+import { freshRing, type KeySource, loadRing } from "../../../access/encryption/keys.ts";
+import { Problem, toProblem } from "../../../lib/problem.ts";
 
 /** The tier of a run as SQL: that of its project, unless its trace is kept for longer (partition/retention.ts). `tier` is SQL. */
 export const tierSql = (runs: string, tier: string): string =>
@@ -302,12 +302,28 @@ export async function requireReadable(
   workspaceId: string,
   texts: (string | null | undefined)[],
 ): Promise<void> {
-  if (!texts.some((text) => text && readsContent(parseFilter(text)))) return;
-  if (!(await loadRing(env, workspaceId)).isOn) return;
-  throw new Problem(
-    422,
-    "This workspace encrypts inputs, outputs and errors of traces, so filters cannot read them. Filter by name, metadata, tags or figures.",
-  );
+  const fault = await readableFault(env, workspaceId, texts);
+  if (fault !== undefined) throw new Problem(422, fault);
+}
+
+/**
+ * Why filters that were given earlier cannot be applied now; undefined when they can. `isFresh`: no key is overlooked that another
+ * isolate has just made.
+ */
+export async function readableFault(
+  env: KeySource,
+  workspaceId: string,
+  texts: (string | null | undefined)[],
+  isFresh = false,
+): Promise<string | undefined> {
+  try {
+    if (!texts.some((text) => text && readsContent(parseFilter(text)))) return undefined;
+  } catch (error) {
+    return toProblem(error).detail;
+  }
+  const ring = await (isFresh ? freshRing : loadRing)(env, workspaceId);
+  if (!ring.isOn) return undefined;
+  return "This workspace encrypts inputs, outputs and errors of traces, so filters cannot read them. Filter by name, metadata, tags or figures.";
 }
 
 /**

@@ -143,7 +143,7 @@ export const PARTITION_SCHEMA: TableSchema = {
 
      -- The ids of deleted traces and of their runs.
      CREATE TABLE deleted (id TEXT PRIMARY KEY) WITHOUT ROWID;
-     -- The keys in R2 of what is still to be deleted there, and when it may be, milliseconds.
+     -- The keys in R2 of what is still to be deleted there, and when it may be, milliseconds; negative: when it was deleted.
      CREATE TABLE doomed (key TEXT PRIMARY KEY, due INTEGER NOT NULL) WITHOUT ROWID;
      -- The traces that are kept for longer than the others (retention.ts).
      CREATE TABLE kept (trace_id TEXT PRIMARY KEY) WITHOUT ROWID;
@@ -170,6 +170,8 @@ export const PARTITION_SCHEMA: TableSchema = {
      ALTER TABLE rollups ADD COLUMN own TEXT NOT NULL DEFAULT '[]';
      DELETE FROM rollups;
      UPDATE blocks SET has_sums = 0;`,
+    // The ids of the actions that are done. A count of them (step) says nothing once the rule has changed.
+    "ALTER TABLE rule_runs ADD COLUMN did TEXT NOT NULL DEFAULT '[]'",
   ],
 };
 

@@ -5,6 +5,7 @@ import { LARGE_BYTES } from "../../limits.ts";
 import { payloadKey } from "../../stub.ts";
 import { LARGE_FIELDS, type LargePayload, type RunWrite, type StoredAttachment } from "../../types.ts";
 import { type RunRow, CROSSING } from "../store/tables.ts";
+import type { TraceIds } from "../../rpc.ts";
 import { lookupIds } from "../../locate.ts";
 import { openBlocks } from "../blocks/blocks.ts";
 import { numbersOfTraces, OF_TRACES, numbersOfId } from "../store/ids.ts";
@@ -75,10 +76,70 @@ export async function hasBlobs(bucket: R2Bucket, prefix: string, writes: RunWrit
   return !found.includes(null);
 }
 
-/** Objects in R2 that are to be deleted now. A payload that a run has is kept, and removed from this list. */
-export function dueBlobs(sql: SqlStorage, prefix: string): string[] {
-  const rows = sql.exec<{ key: string }>(`SELECT key FROM doomed WHERE due <= ? LIMIT ${BLOBS_AT_ONCE}`, Date.now());
-  const keys = rows.toArray().map(({ key }) => key);
+/**
+ * Keeps deletions of objects in R2 and writes that refer to the same objects apart. Ingest stores a payload before the write, so a
+ * deletion can come in between. Such a write is refused, and its client sends it again.
+ */
+export class BlobDeletion {
+  /** The objects of writes that are under way, with how many writes each has. */
+  readonly #written = new Map<string, number>();
+  #deletion: Promise<void> | undefined;
+
+  /** Makes a write. Its objects are not deleted meanwhile. False when one was deleted since it was stored, and nothing is written. */
+  async around(
+    bucket: R2Bucket,
+    prefix: string,
+    writes: RunWrite[],
+    { isDoomed, write }: { isDoomed: (keys: string[]) => boolean; write: () => Promise<void> },
+  ): Promise<boolean> {
+    const keys = [...new Set(writes.flatMap(blobsOfWrite).map((blob) => blobKey(prefix, blob)))];
+    for (const key of keys) this.#written.set(key, (this.#written.get(key) ?? 0) + 1);
+    try {
+      if (keys.length > 0) {
+        await this.#deletion?.catch(() => undefined);
+        if (isDoomed(keys) && !(await hasBlobs(bucket, prefix, writes))) return false;
+      }
+      await write();
+      return true;
+    } finally {
+      for (const key of keys) {
+        const left = (this.#written.get(key) ?? 1) - 1;
+        if (left > 0) this.#written.set(key, left);
+        else this.#written.delete(key);
+      }
+    }
+  }
+
+  /** Whether a write that is under way refers to the object. */
+  isWritten(key: string): boolean {
+    return this.#written.has(key);
+  }
+
+  async delete(bucket: R2Bucket, keys: string[]): Promise<void> {
+    await (this.#deletion = bucket.delete(keys));
+  }
+}
+
+/** Whether one of these objects is to be deleted, or was deleted less than `UPLOAD_MS` ago. */
+export function isDoomed(sql: SqlStorage, keys: string[]): boolean {
+  const found = sql.exec(
+    "SELECT 1 FROM doomed WHERE key IN (SELECT value FROM json_each(?)) LIMIT 1",
+    JSON.stringify(keys),
+  );
+  return found.toArray().length > 0;
+}
+
+/**
+ * Objects in R2 that are to be deleted now, but for those of writes that are under way. A payload that a run has is kept, and removed
+ * from this list.
+ */
+export function dueBlobs(sql: SqlStorage, prefix: string, isWritten: (key: string) => boolean): string[] {
+  sql.exec("DELETE FROM doomed WHERE due < 0 AND due >= ?", UPLOAD_MS - Date.now());
+  const rows = sql.exec<{ key: string }>(
+    `SELECT key FROM doomed WHERE due BETWEEN 0 AND ? LIMIT ${BLOBS_AT_ONCE}`,
+    Date.now(),
+  );
+  const keys = rows.toArray().flatMap(({ key }) => (isWritten(key) ? [] : [key]));
   const payloads = payloadKey(prefix, "");
   const hashes = keys.filter((key) => key.startsWith(payloads)).map((key) => key.slice(payloads.length));
   if (hashes.length === 0) return keys;
@@ -91,16 +152,33 @@ export function dueBlobs(sql: SqlStorage, prefix: string): string[] {
   const shared = kept.toArray().map(({ hash }) => payloads + hash);
   if (shared.length === 0) return keys;
   forgetBlobs(sql, shared);
-  return dueBlobs(sql, prefix);
+  return dueBlobs(sql, prefix, isWritten);
 }
 
-/** When the next noted object is to be deleted, milliseconds. Infinity when there is none. */
+/** When the next noted object is to be deleted or forgotten, milliseconds. Infinity when there is none. */
 export function nextDue(sql: SqlStorage): number {
-  const { due } = sql.exec<{ due: number | null }>("SELECT min(due) AS due FROM doomed").one();
+  const { due } = sql
+    .exec<{ due: number | null }>("SELECT min(iif(due < 0, ? - due, due)) AS due FROM doomed", UPLOAD_MS)
+    .one();
   return due ?? Number.POSITIVE_INFINITY;
 }
 
-export function forgetBlobs(sql: SqlStorage, keys: string[]): void {
+/** Notes that objects were deleted. A write that refers to a payload can still be on its way. */
+export function noteDeletedBlobs(sql: SqlStorage, prefix: string, keys: string[]): void {
+  const payloads = payloadKey(prefix, "");
+  const [kept, others] = [
+    keys.filter((key) => key.startsWith(payloads)),
+    keys.filter((key) => !key.startsWith(payloads)),
+  ];
+  sql.exec(
+    "UPDATE doomed SET due = ? WHERE key IN (SELECT value FROM json_each(?))",
+    -Date.now(),
+    JSON.stringify(kept),
+  );
+  forgetBlobs(sql, others);
+}
+
+function forgetBlobs(sql: SqlStorage, keys: string[]): void {
   sql.exec("DELETE FROM doomed WHERE key IN (SELECT value FROM json_each(?))", JSON.stringify(keys));
 }
 
@@ -152,6 +230,22 @@ export function tracesOfThreads(sql: SqlStorage, threadIds: string[]): string[] 
     JSON.stringify(threadIds),
   );
   return rows.toArray().map(({ trace_id }) => trace_id);
+}
+
+/** Runs of which one page has the traces. */
+const RUNS_AT_ONCE = 20_000;
+
+/** The traces of the runs with numbers from `after` on, for a page. */
+export function tracesAfter(sql: SqlStorage, after: number): TraceIds {
+  const rows = sql
+    .exec<{ n: number; trace_id: string }>(
+      "SELECT n, trace_id FROM runs WHERE n > ? ORDER BY n LIMIT ?",
+      after,
+      RUNS_AT_ONCE,
+    )
+    .toArray();
+  const last = rows.length === RUNS_AT_ONCE ? rows.at(-1) : undefined;
+  return { traces: [...new Set(rows.map(({ trace_id }) => trace_id))], ...(last && { next: last.n }) };
 }
 
 /** Which of these traces have their root here; or other runs, and no root on an earlier day. */

@@ -55,6 +55,27 @@ export async function deleteExpiredTokens(db: Database, now: number): Promise<vo
   await deleteOverdue(db, feedbackTokens, lte(feedbackTokens.expiresAt, now));
 }
 
+/** Runs for which a workspace has tokens, 10,000 at most. */
+export async function runsWithTokens(db: Database, workspaceId: string): Promise<string[]> {
+  const rows = await db
+    .selectDistinct({ id: feedbackTokens.runId })
+    .from(feedbackTokens)
+    .where(eq(feedbackTokens.workspaceId, workspaceId))
+    .limit(10_000)
+    .all();
+  return rows.map(({ id }) => id);
+}
+
+/** Deletes the tokens for these runs. */
+export async function deleteTokensOf(db: Database, workspaceId: string, runIds: string[]): Promise<void> {
+  if (runIds.length === 0) return;
+  await deleteAll(
+    db,
+    feedbackTokens,
+    and(eq(feedbackTokens.workspaceId, workspaceId), inList(feedbackTokens.runId, runIds)),
+  );
+}
+
 const isConfig = (workspaceId: string, key: string) =>
   and(eq(feedbackConfigs.workspaceId, workspaceId), eq(feedbackConfigs.key, key));
 

@@ -7,6 +7,7 @@ import {
   getTableColumns,
   gt,
   gte,
+  inArray,
   isNotNull,
   isNull,
   lt,
@@ -235,6 +236,23 @@ export async function removeItems(db: Database, queue: Pick<QueueRow, "workspace
     and(eq(annotationReviews.queueId, queue.id), inList(annotationReviews.itemId, ids)),
   );
   await deleteAll(db, annotationItems, and(ofQueue(queue), inList(annotationItems.id, ids)));
+}
+
+/** Removes the items that are these threads of a project. */
+export async function removeThreadItems(
+  db: Database,
+  workspaceId: string,
+  projectId: string,
+  threadIds: string[],
+): Promise<void> {
+  const ofThreads = and(
+    eq(annotationItems.workspaceId, workspaceId),
+    eq(annotationItems.projectId, projectId),
+    inList(annotationItems.threadId, threadIds),
+  );
+  const ids = db.select({ id: annotationItems.id }).from(annotationItems).where(ofThreads);
+  await deleteAll(db, annotationReviews, inArray(annotationReviews.itemId, ids));
+  await deleteAll(db, annotationItems, ofThreads);
 }
 
 /** The items of these runs, or all but those of other runs. */
