@@ -1,8 +1,10 @@
 /**
  * Checks values against a JSON Schema, drafts 7 to 2020-12. The usual validators compile a schema to code, which
- * Workers do not run. Those that interpret it have no bound on their steps, and alternatives within references double them.
+ * Workers do not run. Those that interpret it have no bound on their steps, and alternatives within references double them: here a
+ * budget counts each comparison.
  */
 import { isObject } from "./json.ts";
+import type { WorkBudget } from "./work-budget.ts";
 import * as v from "valibot";
 
 type Schema = Record<string, unknown>;
@@ -13,14 +15,15 @@ export interface SchemaBreach {
   rule: string;
 }
 
-/** The most schemas that are tried on one value: alternatives within alternatives multiply. */
-const MAX_STEPS = 200_000;
+/** Characters of a text that are one step. */
+const CHARACTERS = 16;
 /** The most schemas within schemas. A reference to itself has no end. */
 const MAX_DEPTH = 1_000;
 
 interface Checking {
   check: (schema: unknown, value: unknown, path: string) => SchemaBreach | undefined;
   root: Schema;
+  budget: WorkBudget;
 }
 
 type Assertion = (
@@ -34,11 +37,21 @@ type Assertion = (
 const toBreach = (path: string, rule: string): SchemaBreach => ({ path, rule });
 const below = (path: string, key: string | number) => (path === "" ? String(key) : `${path}.${key}`);
 
-function isSame(a: unknown, b: unknown): boolean {
+function isSame(a: unknown, b: unknown, budget: WorkBudget): boolean {
+  budget.spend(typeof a === "string" && typeof b === "string" && a.length === b.length ? 1 + a.length / CHARACTERS : 1);
   if (a === b) return true;
-  if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, i) => isSame(item, b[i]));
-  if (!isObject(a) || !isObject(b) || Object.keys(a).length !== Object.keys(b).length) return false;
-  return Object.entries(a).every(([name, value]) => Object.hasOwn(b, name) && isSame(value, b[name]));
+  if (Array.isArray(a))
+    return Array.isArray(b) && a.length === b.length && a.every((item, i) => isSame(item, b[i], budget));
+  if (!isObject(a) || !isObject(b)) return false;
+  const names = namesOf(a, budget);
+  if (names.length !== namesOf(b, budget).length) return false;
+  return names.every((name) => Object.hasOwn(b, name) && isSame(a[name], b[name], budget));
+}
+
+function namesOf(value: Schema, budget: WorkBudget): string[] {
+  const names = Object.keys(value);
+  budget.spend(names.length);
+  return names;
 }
 
 function number(passes: (value: number, bound: number) => boolean, rule: string): Assertion {
@@ -46,18 +59,26 @@ function number(passes: (value: number, bound: number) => boolean, rule: string)
     typeof value === "number" && !passes(value, bound) ? toBreach(path, `${rule} ${bound}`) : undefined;
 }
 
-function length(of: (value: unknown) => number | undefined, isMost: boolean, what: string): Assertion {
-  return (bound: number, value, path) => {
-    const size = of(value);
+type Size = (value: unknown, budget: WorkBudget) => number | undefined;
+
+function length(of: Size, isMost: boolean, what: string): Assertion {
+  return (bound: number, value, path, { budget }) => {
+    const size = of(value, budget);
     if (size === undefined || (isMost ? size <= bound : size >= bound)) return undefined;
     return toBreach(path, `must have at ${isMost ? "most" : "least"} ${bound} ${what}`);
   };
 }
 
-// JSON Schema counts code points.
-const characters = (value: unknown) => (typeof value === "string" ? Array.from(value).length : undefined);
-const items = (value: unknown) => (Array.isArray(value) ? value.length : undefined);
-const members = (value: unknown) => (isObject(value) ? Object.keys(value).length : undefined);
+const SURROGATE_PAIR = /[\ud800-\udbff][\udc00-\udfff]/g;
+
+/** JSON Schema counts code points. */
+const characters: Size = (value, budget) => {
+  if (typeof value !== "string") return undefined;
+  budget.spend(value.length / CHARACTERS);
+  return value.length - (value.match(SURROGATE_PAIR)?.length ?? 0);
+};
+const items: Size = (value) => (Array.isArray(value) ? value.length : undefined);
+const members: Size = (value, budget) => (isObject(value) ? namesOf(value, budget).length : undefined);
 
 function isOfType(type: string, value: unknown): boolean {
   if (type === "null") return value === null;
@@ -83,10 +104,10 @@ const ASSERTIONS: Record<string, Assertion> = {
     [given].flat().some((type) => isOfType(type, value))
       ? undefined
       : toBreach(path, `must be ${[given].flat().join(" or ")}`),
-  enum: (given: unknown[], value, path) =>
-    given.some((one) => isSame(one, value)) ? undefined : toBreach(path, "must be one of the values of enum"),
-  const: (given: unknown, value, path) =>
-    isSame(given, value) ? undefined : toBreach(path, "must be the value of const"),
+  enum: (given: unknown[], value, path, { budget }) =>
+    given.some((one) => isSame(one, value, budget)) ? undefined : toBreach(path, "must be one of the values of enum"),
+  const: (given: unknown, value, path, { budget }) =>
+    isSame(given, value, budget) ? undefined : toBreach(path, "must be the value of const"),
   minimum: number((value, bound) => value >= bound, "must be at least"),
   maximum: number((value, bound) => value <= bound, "must be at most"),
   exclusiveMinimum: number((value, bound) => value > bound, "must be greater than"),
@@ -98,21 +119,22 @@ const ASSERTIONS: Record<string, Assertion> = {
   maxItems: length(items, true, "items"),
   minProperties: length(members, false, "members"),
   maxProperties: length(members, true, "members"),
-  required: (given: string[], value, path) =>
-    isObject(value)
-      ? findFirst(given, (name) =>
-          Object.hasOwn(value, name) ? undefined : toBreach(below(path, name), "is required"),
-        )
-      : undefined,
-  properties: (given: Schema, value, path, { check }) =>
-    isObject(value)
-      ? findFirst(Object.entries(given), ([name, schema]) =>
-          Object.hasOwn(value, name) ? check(schema, value[name], below(path, name)) : undefined,
-        )
-      : undefined,
-  additionalProperties: (given: unknown, value, path, { check }, { properties }) => {
+  required: (given: string[], value, path, { budget }) => {
     if (!isObject(value)) return undefined;
-    const others = Object.keys(value).filter((name) => !(isObject(properties) && Object.hasOwn(properties, name)));
+    budget.spend(given.length);
+    return findFirst(given, (name) =>
+      Object.hasOwn(value, name) ? undefined : toBreach(below(path, name), "is required"),
+    );
+  },
+  properties: (given: Schema, value, path, { check, budget }) =>
+    isObject(value)
+      ? findFirst(namesOf(given, budget), (name) =>
+          Object.hasOwn(value, name) ? check(given[name], value[name], below(path, name)) : undefined,
+        )
+      : undefined,
+  additionalProperties: (given: unknown, value, path, { check, budget }, { properties }) => {
+    if (!isObject(value)) return undefined;
+    const others = namesOf(value, budget).filter((name) => !(isObject(properties) && Object.hasOwn(properties, name)));
     return findFirst(others, (name) => check(given, value[name], below(path, name)));
   },
   prefixItems: (given: unknown[], value, path, { check }) =>
@@ -134,18 +156,22 @@ const ASSERTIONS: Record<string, Assertion> = {
   $ref: (given: string, value, path, { check, root }) => check(resolveReference(root, given), value, path),
 };
 
-/** What the value breaks first; undefined for one that passes. Keywords that are not known break nothing. */
-export function findSchemaBreach(root: Schema, value: unknown): SchemaBreach | undefined {
-  let [steps, depth] = [0, 0];
+/**
+ * What the value breaks first; undefined for one that passes. Keywords that are not known break nothing.
+ * @throws Problem 422 past the budget, which all values of a request share
+ */
+export function findSchemaBreach(root: Schema, value: unknown, budget: WorkBudget): SchemaBreach | undefined {
+  let depth = 0;
   const check = (schema: unknown, one: unknown, path: string): SchemaBreach | undefined => {
     if (schema === false) return toBreach(path, "is not allowed");
     if (!isObject(schema)) return undefined;
-    if (++steps > MAX_STEPS || depth >= MAX_DEPTH) return toBreach(path, "takes too many steps to check");
+    if (depth >= MAX_DEPTH) return toBreach(path, `nests deeper than ${MAX_DEPTH} schemas`);
+    budget.spend(1);
     depth++;
     try {
-      return findFirst(Object.entries(schema), ([keyword, given]) =>
+      return findFirst(namesOf(schema, budget), (keyword) =>
         Object.hasOwn(ASSERTIONS, keyword)
-          ? ASSERTIONS[keyword]?.(given as never, one, path, { check, root }, schema)
+          ? ASSERTIONS[keyword]?.(schema[keyword] as never, one, path, { check, root, budget }, schema)
           : undefined,
       );
     } finally {

@@ -34,6 +34,9 @@ export interface TemplateVariable {
 
 /** Characters of filled texts, and parts that are put together for them. */
 const MAX_FILLED = 4 * 1024 * 1024;
+/** Characters that each piece counts as besides its own, and a message of a placeholder: short ones are work, too. */
+const PIECE_WEIGHT = 20;
+const MESSAGE_WEIGHT = 200;
 
 /** What may still be filled: a list in nested sections, or a long value that is named often, makes far more than was sent. */
 class Room {
@@ -41,10 +44,19 @@ class Room {
 
   /** The text, counted. @throws TemplateFault */
   take(text: string): string {
-    this.#left -= text.length + 1;
+    this.#spend(text.length + PIECE_WEIGHT);
+    return text;
+  }
+
+  /** Counts messages before they are made. @throws TemplateFault */
+  make(messages: number): void {
+    this.#spend(messages * MESSAGE_WEIGHT);
+  }
+
+  #spend(characters: number): void {
+    this.#left -= characters;
     if (this.#left < 0)
       throw new TemplateFault(`The texts with their variables are longer than ${MAX_FILLED} characters.`);
-    return text;
   }
 }
 
@@ -114,6 +126,7 @@ export function fillMessages(
     const given = Object.hasOwn(values, name) ? values[name] : undefined;
     if (given === undefined || given === "") return [];
     if (!Array.isArray(given)) throw new TemplateFault(`The variable ${name} must be a list of messages.`);
+    room.make(given.length);
     return given.map((one) => asMessage(one, name));
   });
 }

@@ -19,6 +19,7 @@ import { isObject, tryParseExact } from "../../lib/json.ts";
 import { callOwn } from "../../http/loopback.ts";
 import { workersAi } from "../../agents/models/workers-ai.ts";
 import { addCost, priceTable } from "../../limits/prices/prices.ts";
+import { WorkBudget } from "../../lib/work-budget.ts";
 
 // The prompt of a judge, filled with a run.
 
@@ -41,14 +42,22 @@ export interface ChatMessage {
 }
 
 export function renderMessages({ prompt, format, variables }: RuleJudge, run: EvaluatedRun): ChatMessage[] {
+  const budget = new WorkBudget("The judge's prompt", "Name long values of the run less often.");
+  const values = new Map<string, string | undefined>();
   const value = (name: string): string | undefined => {
     const path = variables[name] ?? (USUAL.includes(name.split(".")[0] ?? "") ? name : undefined);
     return path === undefined ? undefined : asText(valueAt(run, path)).slice(0, MAX_TEXT);
   };
-  const filled = (text: string) =>
-    text.replaceAll(NAMES[format], (all: string, name: string | undefined) =>
-      name === undefined ? all.slice(1) : (value(name) ?? all),
-    );
+  const filled = (text: string) => {
+    budget.write(text.length);
+    return text.replaceAll(NAMES[format], (all: string, name: string | undefined) => {
+      if (name === undefined) return all.slice(1);
+      if (!values.has(name)) values.set(name, value(name));
+      const found = values.get(name) ?? all;
+      budget.write(found.length);
+      return found;
+    });
+  };
   return prompt.map(([role, text]) => ({ role: ROLES[role] ?? "system", content: filled(text) }));
 }
 

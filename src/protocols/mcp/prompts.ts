@@ -5,6 +5,7 @@ import type { Assistant } from "../../agents/assistants/store.ts";
 import { database } from "../../db/client.ts";
 import type { UserFilter } from "../../access/users/handlers.ts";
 import { assistantsFrom, PAGE } from "./tools.ts";
+import { WorkBudget } from "../../lib/work-budget.ts";
 
 const name = v.pipe(v.string(), v.regex(/^[\w-]{1,50}$/));
 const text = v.pipe(v.string(), v.maxLength(10_000));
@@ -62,10 +63,16 @@ export async function readPrompt(
   const missing = prompt.arguments.filter((one) => one.required && !Object.hasOwn(given, one.name));
   if (missing.length > 0) throw invalid(`Missing arguments: ${missing.map((one) => one.name).join(", ")}.`);
   const known = new Set(prompt.arguments.map((one) => one.name));
-  const filled = (content: string) =>
-    content.replaceAll(/\{\{\s*([\w-]+)\s*\}\}/g, (all, argument: string) =>
-      known.has(argument) ? (Object.hasOwn(given, argument) ? (given[argument] ?? "") : "") : all,
-    );
+  const budget = new WorkBudget("The prompt with its arguments", "Give shorter arguments.");
+  const filled = (content: string) => {
+    budget.write(content.length);
+    return content.replaceAll(/\{\{\s*([\w-]+)\s*\}\}/g, (all, argument: string) => {
+      if (!known.has(argument)) return all;
+      const value = Object.hasOwn(given, argument) ? (given[argument] ?? "") : "";
+      budget.write(value.length);
+      return value;
+    });
+  };
   return {
     ...(prompt.description !== undefined && { description: prompt.description }),
     messages: prompt.messages.map(({ role, content }) => ({ role, content: { type: "text", text: filled(content) } })),

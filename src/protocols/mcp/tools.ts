@@ -3,6 +3,7 @@ import type { CallToolResult, ContentBlock, Tool } from "@modelcontextprotocol/s
 import { toPart } from "../a2a/types.ts";
 import { isObject, type Json } from "../../lib/json.ts";
 import { findSchemaBreach, findSchemaFault } from "../../lib/json-schema.ts";
+import { tryWithin, WorkBudget } from "../../lib/work-budget.ts";
 import * as v from "valibot";
 import { isDefaultAssistant } from "../../agents/assistants/defaults.ts";
 import { loadGraph } from "../../agents/assistants/describe.ts";
@@ -46,12 +47,18 @@ export function toResult(state: Json, schema: OutputSchema | undefined): CallToo
   return { content, ...structureState(state, schema), isError: false };
 }
 
-/** The members that their schema describes. Clients refuse a whole result for a member that does not fit, so it is left out. */
+/**
+ * The members that their schema describes. Clients refuse a whole result for a member that does not fit, so it is left out. So is one
+ * that takes too much work to check.
+ */
 export function structureState(state: Json, schema: OutputSchema | undefined): { structuredContent?: Json } {
   if (!schema) return {};
-  const fits = ([name, member]: [string, unknown]) =>
-    Object.hasOwn(state, name) &&
-    findSchemaBreach({ ...schema, properties: { [name]: member } }, { [name]: state[name] }) === undefined;
+  const budget = new WorkBudget("Checking the result against its schema", "Give the graph a simpler output schema.");
+  const fits = ([name, member]: [string, unknown]) => {
+    if (!Object.hasOwn(state, name)) return false;
+    const one = { ...schema, properties: { [name]: member } };
+    return tryWithin(() => findSchemaBreach(one, { [name]: state[name] }, budget) === undefined) ?? false;
+  };
   const names = Object.entries(schema.properties ?? {}).filter(fits);
   return { structuredContent: Object.fromEntries(names.map(([name]) => [name, state[name]])) };
 }

@@ -15,7 +15,7 @@ import { requireFound, openThread } from "./access.ts";
 import { forEach } from "../limits.ts";
 import { type OnThreadsDeleted, removeThread } from "./delete.ts";
 import { checkpointAddress } from "./request.ts";
-import { extractPaths, findThreads } from "./search.ts";
+import { extractBudget, extractPaths, findThreads } from "./search.ts";
 import {
   threadName,
   FoundThread,
@@ -215,7 +215,7 @@ export const threads = (onDeleted: OnThreadsDeleted) =>
         if (!select && !extract) return jsonArrayOfLines(lines);
         return jsonArray(readStates(lines), (state) => ({
           ...selectedState(state, select),
-          ...(extract && { extracted: extractPaths({ ...state }, extract) }),
+          ...(extract && { extracted: extractPaths({ ...state }, extract, extractBudget()) }),
         }));
       },
     )

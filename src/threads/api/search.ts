@@ -9,6 +9,7 @@ import { forEach } from "../limits.ts";
 import { threadStub } from "../remote.ts";
 import type { IndexRow, ThreadFilter, ThreadPage } from "../search/rpc.ts";
 import { searchThreads } from "../search/store.ts";
+import { WorkBudget } from "../../lib/work-budget.ts";
 
 // Single values out of a thread or a state, by path: a client that needs one message does not load them all.
 
@@ -28,9 +29,28 @@ export const pathsFrom = (roots: readonly string[]) =>
     v.check((paths) => Object.keys(paths).length <= 10, "at most 10 paths"),
   );
 
-/** What each path leads to, by its name; null where it leads to nothing. */
-export function extractPaths(from: Json, paths: Record<string, string>): Json {
-  return Object.fromEntries(Object.entries(paths).map(([name, path]) => [name, readPath(from, path)]));
+export const extractBudget = (): WorkBudget =>
+  new WorkBudget("What the paths lead to", "Extract fewer or longer paths.");
+
+/** What each path leads to, by its name; null where it leads to nothing. @throws Problem 422 past the budget of the request */
+export function extractPaths(from: Json, paths: Record<string, string>, budget: WorkBudget): Json {
+  return Object.fromEntries(
+    Object.entries(paths).map(([name, path]) => {
+      const value = readPath(from, path);
+      countJson(value, budget);
+      return [name, value];
+    }),
+  );
+}
+
+/** Counts the value as JSON before it is written: several paths may lead to one long value. */
+function countJson(value: unknown, budget: WorkBudget): void {
+  if (typeof value === "string") return budget.write(value.length + 2);
+  if (typeof value !== "object" || value === null) return budget.write(8);
+  for (const [name, member] of Object.entries(value)) {
+    budget.write(name.length + 4);
+    countJson(member, budget);
+  }
 }
 
 function readPath(from: Json, path: string): unknown {
@@ -68,9 +88,10 @@ export async function findThreads(env: Env, workspaceId: string, request: Reques
     const thread = await threadStub(env, workspaceId, row.id).get(STATES_LIMIT / left);
     return { ...toWire(row), values: thread?.values ?? null };
   });
+  const budget = extractBudget();
   return threads.map((thread) => ({
     ...selectFields(thread, select),
-    ...(extract && { extracted: extractPaths(thread, extract) }),
+    ...(extract && { extracted: extractPaths(thread, extract, budget) }),
   }));
 }
 

@@ -3,7 +3,7 @@ import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts
 import { load } from "@langchain/core/load";
 import { describe, expect, it } from "vitest";
 import { readPrompt, writePrompt } from "../../../src/agents/prompts/chat-manifest.ts";
-import { fillText, type TemplateMessage, variablesIn } from "../../../src/agents/prompts/template.ts";
+import { fillMessages, fillText, type TemplateMessage, variablesIn } from "../../../src/agents/prompts/template.ts";
 
 describe("a template", () => {
   it.for([
@@ -37,6 +37,19 @@ describe("a template", () => {
     ["f-string", "{a}".repeat(10_000), { a: "x".repeat(10_000) }],
   ] as const)("of %s makes no more than a call may hold", ([format, text, values]) => {
     expect(() => fillText(text, format, values)).toThrow("longer than 4194304 characters");
+  });
+
+  it("makes no more messages of its placeholders than a call may hold", () => {
+    const history = Array.from({ length: 1_000 }, () => ({ role: "human", content: "" }));
+    const messages: TemplateMessage[] = Array.from({ length: 50 }, () => ({ role: "placeholder", content: "history" }));
+    let made = 0;
+    const fill = () =>
+      fillMessages(messages, "none", { history }, (one) => {
+        made++;
+        return one as TemplateMessage;
+      });
+    expect(fill).toThrow("longer than 4194304 characters");
+    expect(made).toBeLessThan(25_000);
   });
 
   it("has variables, of which some are data", () => {

@@ -16,6 +16,7 @@ const REVIEW = {
 
 let owner: Caller;
 let review: string;
+let long: string;
 beforeAll(async () => {
   owner = await newCaller();
   const prompts = [REVIEW, { name: "no messages" }, "no prompt", { ...REVIEW, name: "empty", messages: [] }];
@@ -23,6 +24,14 @@ beforeAll(async () => {
   const { assistant_id } = await (await owner.fetch("/assistants", { body })).json<{ assistant_id: string }>();
   await (await owner.fetch("/assistants", { body: { ...body, metadata: { mcp: { prompts: "none" } } } })).text();
   review = `review-${assistant_id.slice(0, 8)}`;
+  const repeats = {
+    name: "long",
+    arguments: [{ name: "text" }],
+    messages: [{ role: "user", content: "{{text}}".repeat(1_000) }],
+  };
+  const other = { graph_id: "echo", metadata: { mcp: { prompts: [repeats] } } };
+  const made = await (await owner.fetch("/assistants", { body: other })).json<{ assistant_id: string }>();
+  long = `long-${made.assistant_id.slice(0, 8)}`;
 });
 
 describe.each([
@@ -32,7 +41,7 @@ describe.each([
   it("lists what is a prompt, with its arguments", async () => {
     const client = await connect(owner.key);
     const { prompts } = await client.listPrompts();
-    expect(prompts).toEqual([
+    expect(prompts.filter(({ name }) => name !== long)).toEqual([
       {
         name: review,
         title: "Review",
@@ -43,6 +52,13 @@ describe.each([
         ],
       },
     ]);
+    await client.close();
+  });
+
+  it("gets no prompt that its arguments make too long", async () => {
+    const client = await connect(owner.key);
+    const given = client.getPrompt({ name: long, arguments: { text: "x".repeat(50_000) } });
+    await expect(given).rejects.toThrow("makes more than 8000000 characters. Give shorter arguments.");
     await client.close();
   });
 

@@ -8,6 +8,7 @@ import type { ExampleAttachment } from "../datasets/table.ts";
 import { BODY_BYTES, INLINE_BYTES, INLINE_TOTAL_BYTES } from "./schema.ts";
 import { decodeJson } from "../../../lib/json.ts";
 import { findSchemaBreach } from "../../../lib/json-schema.ts";
+import { WorkBudget } from "../../../lib/work-budget.ts";
 import type { DatasetRow } from "../datasets/store.ts";
 
 /** A body as its row holds it: JSON text, or the hash of the text in R2. */
@@ -87,7 +88,7 @@ export async function deleteBlobs(bucket: R2Bucket, prefix: string): Promise<voi
 // Holds the bodies of examples to the schemas of their dataset.
 
 /** What checks the bodies of an example. Each is JSON; one that is left out is not checked. */
-export type SchemaCheck = (id: string, bodies: { inputs?: Uint8Array; outputs?: Uint8Array }) => void;
+export type SchemaCheck = (id: string, bodies: { inputs?: Uint8Array; outputs?: Uint8Array }) => Promise<void>;
 
 /** @throws Problem 422 (from what it gives) that names the body, the place in it, and the rule */
 export function enforceSchemas({ inputsSchema, outputsSchema }: DatasetRow): SchemaCheck {
@@ -95,10 +96,15 @@ export function enforceSchemas({ inputsSchema, outputsSchema }: DatasetRow): Sch
     "inputs" | "outputs",
     Record<string, unknown>,
   ][];
-  return (id, bodies) => {
+  const budget = new WorkBudget(
+    "Checking the examples against the schemas of their dataset",
+    "Send fewer examples, or use shorter lists in enum and fewer references.",
+  );
+  return async (id, bodies) => {
     for (const [name, schema] of schemas) {
+      await budget.pause();
       const json = bodies[name];
-      const found = json && findSchemaBreach(schema, decodeJson(json));
+      const found = json && findSchemaBreach(schema, decodeJson(json), budget);
       if (!found) continue;
       const at = [name, found.path].filter((part) => part !== "").join(".");
       throw new Problem(422, `Invalid example ${id}: ${at} ${found.rule}, by the dataset's ${name}_schema_definition.`);

@@ -49,7 +49,7 @@ export async function cloneExamples(
   const enforce = enforceSchemas(target);
   for (const row of rows) {
     const [inputs, outputs] = [await readBody(env, row, "inputs", target), await readBody(env, row, "outputs", target)];
-    enforce(row.id, { ...(inputs && { inputs }), ...(outputs && { outputs }) });
+    await enforce(row.id, { ...(inputs && { inputs }), ...(outputs && { outputs }) });
   }
   const ring = await loadRing(env, target.workspaceId);
   const bodies = new ExampleBlobs(datasetPrefix(target.workspaceId, target.id), ring);

@@ -66,7 +66,9 @@ export async function createExamples(env: Env, dataset: DatasetRow, given: Examp
   const sources = await sourceRuns(env, workspaceId, given);
   const now = Date.now();
   const made = { blobs, now, enforce: enforceSchemas(dataset) };
-  const states = given.map((example) => toCreated(example, sources.get(example.head.source_run_id ?? ""), made));
+  const states: ExampleState[] = [];
+  for (const example of given)
+    states.push(await toCreated(example, sources.get(example.head.source_run_id ?? ""), made));
   const existing = new Map((await storedRows(db, workspaceId, ids)).map((row) => [row.id, row]));
   const fresh = states.filter((state) => {
     const row = existing.get(state.id);
@@ -94,7 +96,7 @@ export async function updateExamples(env: Env, dataset: DatasetRow, given: Examp
   if (missing !== undefined) throw await explainAbsent(db, workspaceId, missing);
   const blobs = new ExampleBlobs(datasetPrefix(workspaceId, dataset.id), await loadRing(env, workspaceId));
   const enforce = enforceSchemas(dataset);
-  for (const example of given) enforce(example.id, example);
+  for (const example of given) await enforce(example.id, example);
   const changes = new Map(given.map((example) => [example.id, toStoredChange(example, blobs)]));
   await blobs.store(openSealedBlobs(env));
   const asOf = await whenUnchanged(async () => {
@@ -154,16 +156,16 @@ function refuseRepeated(given: ExampleInput[]): void {
   }
 }
 
-function toCreated(
+async function toCreated(
   given: ExampleInput,
   source: SourceRun | undefined,
   { blobs, now, enforce }: { blobs: ExampleBlobs; now: number; enforce: SchemaCheck },
-): ExampleState {
+): Promise<ExampleState> {
   const { id, head } = given;
   const inputs = given.inputs ?? source?.inputs;
   if (!inputs) throw new Problem(422, `Invalid example ${id}: inputs is required.`);
   const outputs = given.outputs ?? source?.outputs;
-  enforce(id, { inputs, ...(outputs && { outputs }) });
+  await enforce(id, { inputs, ...(outputs && { outputs }) });
   const attachments = [...(source?.attachments ?? []), ...given.attachments].map((file) => blobs.addAttachment(file));
   return {
     id,

@@ -1,10 +1,14 @@
 /** The schemas of a dataset hold for its examples. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { findSchemaBreach, findSchemaFault } from "../../../../src/lib/json-schema.ts";
+import { WorkBudget } from "../../../../src/lib/work-budget.ts";
 import { type Caller, newCaller } from "../../../support/caller.ts";
 import { multipart } from "../../../support/traces.ts";
 
 const TREE = { type: "object", properties: { below: { type: "array", items: { $ref: "#" } } }, required: ["n"] };
+
+const breachOf = (schema: Record<string, unknown>, value: unknown) =>
+  findSchemaBreach(schema, value, new WorkBudget("The check", "Ask for less."));
 
 describe("a JSON Schema", () => {
   it.each([
@@ -30,8 +34,8 @@ describe("a JSON Schema", () => {
     [{ type: "string", format: "date", description: "d" }, "no date", 1, "must be string"],
   ])("%j", (schema, good, bad, said) => {
     expect(findSchemaFault(schema)).toBeUndefined();
-    expect(findSchemaBreach(schema, good)).toBeUndefined();
-    const found = findSchemaBreach(schema, bad);
+    expect(breachOf(schema, good)).toBeUndefined();
+    const found = breachOf(schema, bad);
     expect([found?.path, found?.rule].filter((part) => part !== "").join(" ")).toBe(said);
   });
 
@@ -46,11 +50,36 @@ describe("a JSON Schema", () => {
     expect(findSchemaFault({ type: "strng" })).toBeDefined();
   });
 
-  it("that refers to itself, or multiplies its alternatives, ends", () => {
-    expect(findSchemaBreach({ $ref: "#" }, 1)).toMatchObject({ rule: "takes too many steps to check" });
-    const nestTwice = (n: number): object =>
-      n === 0 ? { type: "string" } : { anyOf: [nestTwice(n - 1), nestTwice(n - 1)] };
-    expect(findSchemaBreach({ ...nestTwice(12), not: { $ref: "#" } }, 1)).toBeDefined();
+  it("that refers to itself ends", () => {
+    expect(breachOf({ $ref: "#" }, 1)).toMatchObject({ rule: "nests deeper than 1000 schemas" });
+  });
+
+  const values = Array.from({ length: 7_000 }, (_, i) => `value ${i}`);
+  const nestTwice = (n: number): object =>
+    n === 0 ? { type: "string" } : { anyOf: [nestTwice(n - 1), nestTwice(n - 1)] };
+  it.each([
+    ["alternatives within alternatives", { anyOf: [nestTwice(12), { $ref: "#" }] }, 1],
+    [
+      "references to a long enum",
+      { allOf: Array(950).fill({ $ref: "#/$defs/e" }), $defs: { e: { enum: values } } },
+      values.at(-1),
+    ],
+    ["a long enum for each of many items", { items: { enum: values } }, Array(20_000).fill(values.at(-1))],
+    [
+      "a const that is a large object",
+      { items: { const: Object.fromEntries(values.map((v) => [v, 1])) } },
+      Array(300).fill(Object.fromEntries(values.map((v) => [v, 1]))),
+    ],
+    ["lengths of a long text", { allOf: Array(900).fill({ maxLength: 2_000_000 }) }, "a".repeat(1_000_000)],
+    [
+      "names of many members",
+      { allOf: Array(300).fill({ maxProperties: 9_000 }) },
+      Object.fromEntries(values.map((v) => [v, 1])),
+    ],
+  ] as const)("does no more work than a request may: %s", (_, schema, value) => {
+    expect(() => breachOf(schema as Record<string, unknown>, value)).toThrow(
+      "The check takes too much work. Ask for less.",
+    );
   });
 });
 
