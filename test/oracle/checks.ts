@@ -43,6 +43,9 @@ export async function checkSearch(world: World): Promise<void> {
 export async function checkReaders(world: World): Promise<void> {
   const { weir, model, random } = world;
   if (!model.exists || world.heavy || model.temporary) return;
+  // The events of runs that are gone are gone, too.
+  if (weir.erasures !== model.erasures) weir.transcript = undefined;
+  weir.erasures = model.erasures;
   const last = await weir.lastEnd();
   const events = await weir.events(0, last);
   const seen = weir.transcript ?? [];
@@ -119,6 +122,8 @@ export function checkExecutions(world: World): void {
   const { pause: kind } = given;
   // What waits at the gate of its first node is executed again after a restart.
   if (kind === "none" || given.kind === "stateless" || given.kind === "batch") return;
+  // A run that stores its checkpoints at its end begins again.
+  if (given.durability === "exit") return;
   const turn = kind === "breakpoint" ? "t2" : "t2?";
   const threads = [...left.map((one) => one.weir.threadId), weir.threadId];
   for (const node of kind === "parallel" ? ["speak", "free"] : ["speak"]) {

@@ -2,6 +2,7 @@
 
 import type { Case } from "./dimensions.ts";
 import { checkEffects, checkExecutions, checkReaders, checkSearch, checkStorage } from "./checks.ts";
+import { checkLaws } from "./laws.ts";
 import type { Ttl } from "./model.ts";
 
 import { Weir } from "./weir.ts";
@@ -101,7 +102,8 @@ const HAPPENINGS: Record<Exclude<Case["lifecycle"], "none">, (world: World) => P
     world.release();
   },
   async "run deletion"(world) {
-    const name = world.model.open.at(-1)?.name ?? world.model.runs.findLast(({ ran }) => ran)?.name ?? "";
+    const { open, now } = world.model;
+    const name = open.findLast(({ due }) => due <= now)?.name ?? world.model.runs.findLast(({ ran }) => ran)?.name ?? "";
     if (name === "") return;
     const path = `${world.weir.path}/runs/${world.weir.ids.get(name)}`;
     const { status } = await world.weir.call(path, { method: "DELETE" });
@@ -121,6 +123,7 @@ export async function checkEverything(world: World): Promise<void> {
       await world.checkHistory();
       await checkSearch(world);
       await checkReaders(world);
+      if (!world.heavy) await checkLaws(weir, [], false);
     } else await checkStorage(world);
     await checkEffects(world);
   }

@@ -12,7 +12,8 @@ import { installClock } from "../support/clock.ts";
 import { ALL, chooseAmount, SOAK } from "../support/thorough.ts";
 import { coveringArray } from "./covering.ts";
 import { type Case, PLAIN, SPACE } from "./dimensions.ts";
-import { build } from "./graphs.ts";
+import { toNoteGraph, toOtherGraph } from "./others.ts";
+import { build, buildNote } from "./graphs.ts";
 import { LATE_MS } from "./patience.ts";
 import { receive } from "./receiver.ts";
 import { type Failure, report, runCase, formatCase, shrinkFailure } from "./run-case.ts";
@@ -59,7 +60,12 @@ it(
     const resetClock = await anyStorage((storage) => installClock(storage, LATE_MS));
     // All at once: each change of the deployed graphs makes the default assistants again.
     const toId = (n: number) => `oracle-${n}`;
-    for (const n of cases.keys()) graphs[toId(n)] = build({ pause: "none" });
+    for (const [n, { other }] of cases.entries()) {
+      graphs[toId(n)] = build({ pause: "none" });
+      if (other === "none") continue;
+      graphs[toOtherGraph(toId(n))] = build({ pause: "none" });
+      graphs[toNoteGraph(toId(n))] = buildNote();
+    }
     try {
       const newCallers = () => Promise.all(Array.from({ length: WORKSPACES }, newCaller));
       const [open, sealed] = [await newCallers(), await newCallers()];
@@ -94,7 +100,8 @@ it(
     } finally {
       stopReceiver();
       resetClock();
-      for (const n of cases.keys()) delete graphs[toId(n)];
+      for (const n of cases.keys())
+        for (const id of [toId(n), toOtherGraph(toId(n)), toNoteGraph(toId(n))]) delete graphs[id];
     }
   },
 );

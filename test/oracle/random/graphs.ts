@@ -5,6 +5,7 @@ import {
   Command,
   END,
   entrypoint,
+  getPreviousState,
   interrupt,
   MessagesDeltaValue,
   MessagesValue,
@@ -79,9 +80,8 @@ function functional(checkpointer: Saver) {
   const plain = task("plain", async (n: number) => n + 1);
   return entrypoint(
     { name: "functional", ...(checkpointer && { checkpointer }) },
-    async (input: { log: string[] }, config) => {
-      const { previous } = config as { previous?: { log: string[]; n: number } };
-      const before = previous ?? { log: [], n: 0 };
+    async (input: { log: string[] }) => {
+      const before = getPreviousState<{ log: string[]; n: number }>() ?? { log: [], n: 0 };
       const n = await plain(before.n);
       const said = await step(input.log.join());
       const value = { log: [...before.log, said], n };
