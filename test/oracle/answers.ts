@@ -7,7 +7,7 @@ import { Mismatch, type World } from "./world.ts";
 export async function startOnce(world: World, spec: RunSpec, repeats: boolean): Promise<void> {
   const { kind, reader, repetition } = world.given;
   const key = `${world.id} ${spec.name}`;
-  if (!repeats || repetition === "none" || repetition === "expired key") return world.start(spec, { kind, reader });
+  if (!repeats || (repetition !== "key" && repetition !== "command")) return world.start(spec, { kind, reader });
   if (repetition === "command") {
     const how = { kind, reader: "protocol" as const, commandId: 7 };
     return answerTwice(world, spec, how);
@@ -18,7 +18,7 @@ export async function startOnce(world: World, spec: RunSpec, repeats: boolean): 
 async function answerTwice(world: World, spec: RunSpec, how: Parameters<World["start"]>[1]): Promise<void> {
   await world.start(spec, how);
   const first = world.weir.ids.get(spec.name);
-  const again = await world.weir.start({ ...spec, webhook: how?.reader !== "protocol" }, how);
+  const again = await world.weir.start(world.complete(spec, how), how);
   world.expect(`the repeated request for ${spec.name}`, again, 200);
   world.expect(`the run of the repeated request for ${spec.name}`, world.weir.ids.get(spec.name), first);
 }
@@ -56,7 +56,7 @@ export async function answerAgain(world: World, name: string): Promise<void> {
   if (!world.model.exists) return;
   const first = world.weir.ids.get(name);
   const how = { key: `${world.id} ${name}`, checkpoint: world.forkedFrom };
-  const status = await world.weir.start({ name, turn: "t3", webhook: true }, how);
+  const status = await world.weir.start(world.complete({ name, turn: "t3" }), how);
   world.expect("the repeated request", status, 200);
   world.expect("the run of the repeated request", world.weir.ids.get(name), first);
 }

@@ -186,8 +186,12 @@ export const EXCLUSIONS: Exclusion[] = [
     because: "A command of the streaming protocol has no durability.",
   },
   {
-    when: { form: ["functional"], pause: ["nested", "breakpoint"] },
-    because: "A function has no nested graph, and no node to stop at.",
+    when: { form: ["functional"], pause: ["nested", "parallel", "breakpoint"] },
+    because: "The function has one task that asks, no nested graph, and no node to stop at.",
+  },
+  {
+    when: { form: ["functional"], other: ["run"] },
+    because: "A function has no channels that a graph reads.",
   },
   {
     when: { form: ["functional"], values: ["edited", "delta"] },

@@ -221,7 +221,7 @@ export class Model {
     const { step = -1 } = this.latest ?? {};
     const { values } = this;
     const after = { ...values, log: [...values.log, log], said: said ? [...values.said, said] : values.said };
-    const tasks = this.#listNext(as, readTurn(after), this.pause);
+    const tasks = this.#listNext(as, readTurn(after));
     this.#put({ source: "update", step: step + 1, values: after, tasks });
     this.failed = false;
     this.#touch();
@@ -338,7 +338,7 @@ export class Model {
       source: "loop",
       step: here.step + 1,
       values: this.#applyTasks(here, turn),
-      tasks: this.#listNext(here.tasks[0]?.node ?? "", turn, run.isOther ? "none" : this.pause),
+      tasks: this.#listNext(here.tasks[0]?.node ?? "", turn, run.isOther),
     });
     return "on";
   }
@@ -409,10 +409,11 @@ export class Model {
     };
   }
 
-  #listNext(node: string, turn: string, pause: Pause): Task[] {
+  #listNext(node: string, turn: string, isOther = false): Task[] {
     if (node === this.last || node === "close" || node === FUNCTION) return [];
     if (node === "speak") {
-      const middle = [...listMiddle(pause), ...(this.form === "keeps" ? ["keep"] : [])];
+      const pause = isOther ? "none" : this.pause;
+      const middle = [...listMiddle(pause), ...(this.form === "keeps" && !isOther ? ["keep"] : [])];
       return middle.sort().map((name) => task(name, listQuestions(pause, name, turn)));
     }
     return [task(this.last, [])];

@@ -54,13 +54,16 @@ export class World {
     this.model.settle();
   }
 
+  /** The run with what all runs of the case have: a command has no webhook and no durability. */
+  complete(spec: RunSpec, { reader }: Start = {}): RunSpec {
+    const durability = reader === "protocol" && !spec.breakpoint ? "async" : this.given.durability;
+    return { ...spec, webhook: reader !== "protocol", durability };
+  }
+
   async start(spec: RunSpec, how: Start = {}): Promise<void> {
-    const webhook = how.reader !== "protocol";
     const { caller, graphId } = this.weir;
     const free = this.#meetsTakenSlots(spec) ? await takeSlots(caller, graphId) : undefined;
-    // A command has no durability.
-    const durability = how.reader === "protocol" && !spec.breakpoint ? "async" : this.given.durability;
-    const whole = { ...spec, webhook, durability };
+    const whole = this.complete(spec, how);
     const real = await this.weir.start(whole, how);
     const wanted = this.model.start(whole);
     if (free && real === 200) {
@@ -73,8 +76,9 @@ export class World {
   }
 
   /** A run that is the only one of its thread, and due, claims its slots at once. */
-  #meetsTakenSlots({ afterMs }: RunSpec): boolean {
-    return this.given.slots !== "none" && this.given.slots !== "free" && !afterMs && this.model.exists && this.model.open.length === 0;
+  #meetsTakenSlots({ afterMs, assistant }: RunSpec): boolean {
+    const isLimited = assistant === undefined && this.given.slots !== "none" && this.given.slots !== "free";
+    return isLimited && !afterMs && this.model.exists && this.model.open.length === 0;
   }
 
   async #expectWaiting(name: string): Promise<void> {
@@ -119,6 +123,10 @@ export class World {
       : run.status === "error" || run.status === "timeout"
         ? "error"
         : `an end, but the model says ${run.status}`;
+    // A function that pauses has no values yet.
+    const asks = (result: unknown) => (result as { asks?: unknown }).asks;
+    if (this.given.form === "functional" && run.result && run.result.asks.length > 0)
+      return this.expect(`what ${name} asks`, asks(real), asks(wanted));
     this.expect(`the result of ${name}`, real, wanted);
   }
 
