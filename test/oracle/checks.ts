@@ -39,13 +39,25 @@ export async function checkSearch(world: World): Promise<void> {
   });
 }
 
+/** The events without those that the deletion of a run erases: all between its beginning and its end that say something of it. */
+export function withoutRun(events: Event[], runId: string): Event[] {
+  const isOwn = ({ event_id }: Event) => event_id.startsWith(`synth:${runId}:`);
+  const own = events.filter(isOwn).map(({ seq }) => seq);
+  const isInside = (seq: number) => seq > Math.min(...own) && seq < Math.max(...own);
+  const stays = ({ method, params }: Event) =>
+    params.namespace.length === 0 && ["lifecycle", "input.answered"].includes(method);
+  return events
+    .filter((event) => !isInside(event.seq) || stays(event))
+    .map((event) => {
+      const { error: _error, ...data } = event.params.data;
+      return isOwn(event) ? { ...event, params: { ...event.params, data } } : event;
+    });
+}
+
 /** From every cursor, what a reader had and what it gets are the whole messages. */
 export async function checkReaders(world: World): Promise<void> {
   const { weir, model, random } = world;
   if (!model.exists || world.heavy || model.temporary) return;
-  // The events of runs that are gone are gone, too.
-  if (weir.erasures !== model.erasures) weir.transcript = undefined;
-  weir.erasures = model.erasures;
   const last = await weir.lastEnd();
   const events = await weir.events(0, last);
   const seen = weir.transcript ?? [];

@@ -4,6 +4,7 @@ import type { Case } from "./dimensions.ts";
 import { checkEffects, checkExecutions, checkReaders, checkSearch, checkStorage } from "./checks.ts";
 import { checkLaws } from "./laws.ts";
 import type { Ttl } from "./model.ts";
+import { deleteRun } from "./others.ts";
 
 import { Weir } from "./weir.ts";
 import { Mismatch, type World } from "./world.ts";
@@ -105,10 +106,7 @@ const HAPPENINGS: Record<Exclude<Case["lifecycle"], "none">, (world: World) => P
     const { open, now } = world.model;
     const name = open.findLast(({ due }) => due <= now)?.name ?? world.model.runs.findLast(({ ran }) => ran)?.name ?? "";
     if (name === "") return;
-    const path = `${world.weir.path}/runs/${world.weir.ids.get(name)}`;
-    const { status } = await world.weir.call(path, { method: "DELETE" });
-    world.expect(`the deletion of the run ${name}`, status, 204);
-    world.model.removeRun(name);
+    await deleteRun(world, name);
     world.release();
   },
 };

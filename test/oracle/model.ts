@@ -116,8 +116,6 @@ export class Model {
   owner: "own" | "other" = "own";
   /** Runs that were deleted, whose checkpoints stay until no run is in flight. */
   #doomed: Run[] = [];
-  /** How often what runs have left was removed, and their events with it. */
-  erasures = 0;
   /** The states of the nested graph that keeps its state, by the runs that made them. */
   #kept: { by: string; count: number }[] = [];
   /** Whether the graph can be made. */
@@ -447,7 +445,6 @@ export class Model {
   /** Removes the run, its checkpoints, and its writes under the checkpoints of others. */
   #undo(run: Run): void {
     this.runs = this.runs.filter(({ name }) => name !== run.name);
-    this.erasures += 1;
     this.#removeWrites(run);
   }
 

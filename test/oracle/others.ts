@@ -1,5 +1,6 @@
 /** What happens on a case's thread besides its own runs: state updates, runs of others, deletions of runs, and repetitions of what is gone. */
 import { defaultAssistantId } from "../../src/agents/assistants/defaults.ts";
+import { withoutRun } from "./checks.ts";
 import type { Case } from "./dimensions.ts";
 import * as gates from "./gates.ts";
 import type { RunSpec, Update } from "./model.ts";
@@ -84,7 +85,6 @@ const OTHERS: Record<Exclude<Case["other"], "none" | "queued">, (world: World) =
     gates.open(note);
     model.hooks.push("y interrupted");
     model.traces.push("y");
-    model.erasures += 1;
   },
 };
 
@@ -100,10 +100,13 @@ export function otherAt({ other, pause }: Case, at: "t1" | "pause"): Step[] {
   ];
 }
 
-async function deleteRun(world: World, name: string): Promise<void> {
+/** The deletion of a run, on the product and in the model. Readers no longer get its events. */
+export async function deleteRun(world: World, name: string): Promise<void> {
   const { weir, model } = world;
-  const { status } = await weir.call(`${weir.path}/runs/${weir.ids.get(name) ?? ""}`, { method: "DELETE" });
+  const id = weir.ids.get(name) ?? "";
+  const { status } = await weir.call(`${weir.path}/runs/${id}`, { method: "DELETE" });
   world.expect(`the deletion of the run ${name}`, status, model.run(name) ? 204 : 404);
+  if (weir.transcript) weir.transcript = withoutRun(weir.transcript, id);
   model.removeRun(name);
 }
 
@@ -180,8 +183,7 @@ export function repeatGone({ repetition }: Case): Step[] {
         model.failed = false;
       }
       model.traces.push("g");
-      model.erasures += 1;
-      await first.text();
+        await first.text();
       const again = await send();
       const text = await again.text();
       if (again.status === 200 && !text.includes("run_deleted") && !text.includes('"error"'))

@@ -32,8 +32,6 @@ export const formatRun = (name: string, status: string, other?: string): string 
 export class Sights extends Connection {
   /** The events that a reader of the streaming protocol has seen, and the frames that readers of runs have. */
   transcript: Event[] | undefined;
-  /** The model's `erasures` when the transcript was read. */
-  erasures = 0;
   readonly transcripts = new Map<string, SseEvent[]>();
   /** The questions by their tasks, as the thread and as its state show them. */
   readonly asked: { thread: unknown; state: unknown } = { thread: {}, state: {} };
