@@ -25,7 +25,7 @@ const MORE = ["fork", "fork-say", "before", "after", "before-all"];
 function makeSteps(random: Random): Step[] {
   const number = () => String(random.between(0, 60));
   return Array.from({ length: STEPS }, (_, i) => {
-    if (i === 0) return ["say", "0", number(), number()];
+    if (i === 0) return [random.next() < 0.15 ? "update-as" : "say", number(), number(), number()];
     const words = random.next() < 0.4 ? ["resume", "answer"] : [...WORDS, ...MORE];
     return [words[random.between(0, words.length)] ?? "go", number(), number(), number()];
   });
