@@ -189,8 +189,8 @@ export async function checkHistory(thread: Connection, isWhole: boolean): Promis
 
 /** Rows that may name a run that is gone: what is still to be delivered, and that its id was used. */
 const MAY_NAME = new Set(["outbox", "tombstones"]);
-/** That a run that is gone began and ended stays in the log, because readers have seen a part of it. */
-const STAYS = /"run":"[^"]*","method":"(?:lifecycle|metadata|input)/g;
+/** That a run that is gone began and ended stays in the log, because readers have seen a part of it. So does a trace that is owed. */
+const STAYS = /"run":"[^"]*","method":"(?:lifecycle|metadata|input)[^"]*","ns":\[\](?:,"data":\{"run_id":"[^"]*")?|"trace":\[.*/g;
 
 /** No row of the object names a run that was deleted or rolled back. Sealed rows cannot be read. */
 export async function checkRows(thread: Connection, gone: readonly string[]): Promise<void> {
