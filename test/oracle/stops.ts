@@ -3,6 +3,7 @@ import type { Case } from "./dimensions.ts";
 import * as gates from "./gates.ts";
 import type { Step } from "./program.ts";
 import { whileAtWork } from "./others.ts";
+import type { RunSpec } from "./model.ts";
 import type { Gate, World } from "./world.ts";
 
 const HOUR = 3_600_000;
@@ -25,7 +26,9 @@ export function heldBy({ at, pause }: Case): Gate {
 
 /** The steps that stop a run that waits at the gate of `node`, or let it end. */
 export function listSteps(given: Case, name: string, node: Gate): Step[] {
-  const target = (world: World) => (name === "last answer" ? (world.model.runs.at(-1)?.name ?? "") : name);
+  // Runs of others, and the one behind it, come while it is at work.
+  const isAnswer = ({ name: own, assistant }: RunSpec) => assistant === undefined && own !== "b";
+  const target = ({ model }: World) => (name === "last answer" ? (model.runs.findLast(isAnswer)?.name ?? "") : name);
   const { stop } = given;
   const end = {
     name: `${name} ends`,
