@@ -39,7 +39,10 @@ export async function startLast(world: World): Promise<void> {
 async function startForks(world: World): Promise<void> {
   const { model, weir, given } = world;
   if (given.from !== "fork of a fork" && given.from !== "edit of an edit") return;
-  for (const [before, name] of [["t3", "e1"], ["e1", "e2"]] as const) {
+  for (const [before, name] of [
+    ["t3", "e1"],
+    ["e1", "e2"],
+  ] as const) {
     const own = model.checkpoints.filter(({ by }) => by === before);
     // A client edits a message from the parent of the first checkpoint that has it.
     const at = given.from === "edit of an edit" ? own[0] : own.at(-1);

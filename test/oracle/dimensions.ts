@@ -154,7 +154,10 @@ export const EXCLUSIONS: Exclusion[] = [
     because: "The thread of a stateless run belongs to the run: an update is refused, which every such case tries.",
   },
   {
-    when: { kind: ["stateless", "batch"], other: ["delayed graph", "delayed assistant", "queued", "run", "rolled back"] },
+    when: {
+      kind: ["stateless", "batch"],
+      other: ["delayed graph", "delayed assistant", "queued", "run", "rolled back"],
+    },
     because: "No other run is accepted on the thread of a stateless run.",
   },
   {

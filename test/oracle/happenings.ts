@@ -104,7 +104,8 @@ const HAPPENINGS: Record<Exclude<Case["lifecycle"], "none">, (world: World) => P
   },
   async "run deletion"(world) {
     const { open, now } = world.model;
-    const name = open.findLast(({ due }) => due <= now)?.name ?? world.model.runs.findLast(({ ran }) => ran)?.name ?? "";
+    const name =
+      open.findLast(({ due }) => due <= now)?.name ?? world.model.runs.findLast(({ ran }) => ran)?.name ?? "";
     if (name === "") return;
     await deleteRun(world, name);
     world.release();

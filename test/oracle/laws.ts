@@ -102,11 +102,7 @@ const DOORS: Record<string, (thread: Connection) => Promise<Reading>> = {
   },
   "state.get": async (thread) => {
     const body = { id: 1, method: "state.get", params: {} };
-    const { result, error } = await read<{ result?: Reading; error?: string }>(
-      thread,
-      `${thread.path}/commands`,
-      body,
-    );
+    const { result, error } = await read<{ result?: Reading; error?: string }>(thread, `${thread.path}/commands`, body);
     return error === "no_such_run" ? {} : { values: result?.values };
   },
   "AG-UI": readAgui,
@@ -190,7 +186,8 @@ export async function checkHistory(thread: Connection, isWhole: boolean): Promis
 /** Rows that may name a run that is gone: what is still to be delivered, and that its id was used. */
 const MAY_NAME = new Set(["outbox", "tombstones"]);
 /** That a run that is gone began and ended stays in the log, because readers have seen a part of it. So does a trace that is owed. */
-const STAYS = /"run":"[^"]*","method":"(?:lifecycle|metadata|input)[^"]*","ns":\[\](?:,"data":\{"run_id":"[^"]*")?|"trace":\[.*/g;
+const STAYS =
+  /"run":"[^"]*","method":"(?:lifecycle|metadata|input)[^"]*","ns":\[\](?:,"data":\{"run_id":"[^"]*")?|"trace":\[.*/g;
 
 /** No row of the object names a run that was deleted or rolled back. Sealed rows cannot be read. */
 export async function checkRows(thread: Connection, gone: readonly string[]): Promise<void> {
@@ -213,7 +210,7 @@ export async function checkRows(thread: Connection, gone: readonly string[]): Pr
 /** The texts of messages that a reader adds up from the log are those of the state. */
 export async function checkReplay(thread: Connection, texts: ReadonlyMap<string, string>): Promise<void> {
   const { values } = await read<State>(thread, `${thread.path}/state`);
-  for (const { id, content } of ((values?.messages ?? []) as { id?: string; content: unknown }[])) {
+  for (const { id, content } of (values?.messages ?? []) as { id?: string; content: unknown }[]) {
     const replayed = id === undefined ? undefined : texts.get(id);
     if (replayed !== undefined) expectSame("the replayed text of a message", replayed, content);
   }

@@ -183,7 +183,7 @@ export function repeatGone({ repetition }: Case): Step[] {
         model.failed = false;
       }
       model.traces.push("g");
-        await first.text();
+      await first.text();
       const again = await send();
       const text = await again.text();
       if (again.status === 200 && !text.includes("run_deleted") && !text.includes('"error"'))
@@ -215,7 +215,15 @@ const DOORS: Door[] = [
   },
   function agui({ weir, id }) {
     const messages = [{ id: `${id}-gone`, role: "user", content: "g" }];
-    const input = { threadId: weir.threadId, runId: id, messages, tools: [], context: [], state: {}, forwardedProps: {} };
+    const input = {
+      threadId: weir.threadId,
+      runId: id,
+      messages,
+      tools: [],
+      context: [],
+      state: {},
+      forwardedProps: {},
+    };
     return () => weir.call(`/agui/${weir.assistantId}`, { body: input });
   },
   function command({ weir }) {

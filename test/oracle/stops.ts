@@ -11,7 +11,9 @@ const HOUR = 3_600_000;
 /** Whether the case stops a run, or does something to its thread, while a node is at work. */
 export function needsHold(given: Case): boolean {
   const { stop, other, removal } = given;
-  return stop !== "none" || other === "queued" || removal === "asked" || removal === "with one behind" || isTaken(given);
+  return (
+    stop !== "none" || other === "queued" || removal === "asked" || removal === "with one behind" || isTaken(given)
+  );
 }
 
 /** Whether what happens to its thread opens the gate of the run at work. */

@@ -26,7 +26,8 @@ const Log = () =>
 const fields = () => ({ log: Log(), n: z.number().default(0) });
 const Counted = () => new StateSchema(fields());
 const Chat = () => new StateSchema({ messages: MessagesValue, ...fields() });
-const Delta = () => new StateSchema({ messages: MessagesDeltaValue, ...fields() }) as unknown as ReturnType<typeof Chat>;
+const Delta = () =>
+  new StateSchema({ messages: MessagesDeltaValue, ...fields() }) as unknown as ReturnType<typeof Chat>;
 
 interface State {
   log: string[];
@@ -78,16 +79,13 @@ type Saver = BaseCheckpointSaver | undefined;
 function functional(checkpointer: Saver) {
   const step = task("step", async (text: string) => `${text}:${JSON.stringify(interrupt("step?"))}`);
   const plain = task("plain", async (n: number) => n + 1);
-  return entrypoint(
-    { name: "functional", ...(checkpointer && { checkpointer }) },
-    async (input: { log: string[] }) => {
-      const before = getPreviousState<{ log: string[]; n: number }>() ?? { log: [], n: 0 };
-      const n = await plain(before.n);
-      const said = await step(input.log.join());
-      const value = { log: [...before.log, said], n };
-      return entrypoint.final({ value, save: value });
-    },
-  );
+  return entrypoint({ name: "functional", ...(checkpointer && { checkpointer }) }, async (input: { log: string[] }) => {
+    const before = getPreviousState<{ log: string[]; n: number }>() ?? { log: [], n: 0 };
+    const n = await plain(before.n);
+    const said = await step(input.log.join());
+    const value = { log: [...before.log, said], n };
+    return entrypoint.final({ value, save: value });
+  });
 }
 
 const compile = (graph: { compile: (options: object) => unknown }, name: string, checkpointer: Saver) =>
@@ -132,11 +130,9 @@ const GRAPHS: Record<string, () => { compile: (options: object) => unknown }> = 
   keeps: () => around(nested().compile({ checkpointer: true })),
   goto: () =>
     new StateGraph(Counted())
-      .addNode(
-        "a",
-        ({ n }) => new Command({ goto: n > 1 ? ["c"] : ["b", "c"], update: { log: ["a"], n: n + 1 } }),
-        { ends: ["b", "c"] },
-      )
+      .addNode("a", ({ n }) => new Command({ goto: n > 1 ? ["c"] : ["b", "c"], update: { log: ["a"], n: n + 1 } }), {
+        ends: ["b", "c"],
+      })
       .addNode("b", asks("b"))
       .addNode("c", writes("c"))
       .addEdge(START, "a")

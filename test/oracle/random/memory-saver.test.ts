@@ -16,18 +16,32 @@ const STEPS = 9;
 const AT_ONCE = 4;
 const DURABILITIES = ["async", "async", "sync", "exit"];
 
-/** Where MemorySaver of LangGraph 1.7.3 itself, or what it shares with every saver, is wrong. Each sentence is one failure. */
+/** What differs and is left, with why: the list can only get shorter. */
 const KNOWN: Known[] = [];
 
-const WORDS = ["say", "say", "go", "resume", "answer", "answer", "goto", "send", "command", "update", "update-as"];
-const MORE = ["fork", "fork-say", "before", "after", "before-all"];
+/** Where LangGraph 1.7.3 itself is wrong with MemorySaver, so that programs have no such step. */
+const AVOIDED = [
+  {
+    word: "command",
+    durability: "exit",
+    because:
+      "Of a command that only updates, the state in memory has the update twice, and the run's result has it once.",
+  },
+];
+
+const WORDS = [
+  ...["say", "say", "go", "resume", "answer", "answer", "goto", "send", "command", "update", "update-as"],
+  ...["fork", "fork-say", "before", "after", "before-all"],
+];
 
 function makeSteps(random: Random): Step[] {
   const number = () => String(random.between(0, 60));
   return Array.from({ length: STEPS }, (_, i) => {
-    if (i === 0) return [random.next() < 0.15 ? "update-as" : "say", number(), number(), number()];
-    const words = random.next() < 0.4 ? ["resume", "answer"] : [...WORDS, ...MORE];
-    return [words[random.between(0, words.length)] ?? "go", number(), number(), number()];
+    const words = i === 0 ? ["say", "say", "update-as"] : random.next() < 0.4 ? ["resume", "answer"] : WORDS;
+    const word = words[random.between(0, words.length)] ?? "go";
+    const durability = DURABILITIES[random.between(0, DURABILITIES.length)] ?? "async";
+    const isAvoided = AVOIDED.some((one) => one.word === word && one.durability === durability);
+    return [word, number(), number(), isAvoided ? "async" : durability];
   });
 }
 
@@ -98,8 +112,7 @@ class Pair {
   }
 
   /** Carries the step out on both. */
-  async take([word = "", first, second, third]: Step): Promise<void> {
-    const durability = choose(DURABILITIES, third) ?? "async";
+  async take([word = "", first, second, durability = "async"]: Step): Promise<void> {
     const nodes = Object.keys(this.local.nodes).filter((name) => !name.startsWith("__"));
     const node = choose(nodes, first) ?? "";
     const local = await this.local.getState(this.#config);
@@ -154,7 +167,8 @@ class Pair {
       case "before":
       case "after": {
         const given = input();
-        const [remote, own] = word === "before" ? ["interrupt_before", "interruptBefore"] : ["interrupt_after", "interruptAfter"];
+        const [remote, own] =
+          word === "before" ? ["interrupt_before", "interruptBefore"] : ["interrupt_after", "interruptAfter"];
         return run(given, { input: given, [remote as string]: [node] }, { [own as string]: [node] });
       }
       case "before-all": {
@@ -177,7 +191,8 @@ class Pair {
     const request = { assistant_id: this.thread.graphId, ...body };
     const answer = await this.thread.json<Json | null>(`${this.thread.path}/runs/wait`, { body: request });
     const refused = typeof answer === "number" || answer?.__error__ !== undefined;
-    if (refused !== failed) throw new Mismatch(`a run ${failed ? "fails" : "works"} in memory: ${JSON.stringify(answer)}`);
+    if (refused !== failed)
+      throw new Mismatch(`a run ${failed ? "fails" : "works"} in memory: ${JSON.stringify(answer)}`);
   }
 
   async #update(as_node: string | undefined): Promise<void> {
@@ -207,29 +222,35 @@ class Pair {
 
 const local = Object.fromEntries(KINDS.map((kind) => [kind, build(kind, new MemorySaver())]));
 
-const carry = (caller: Caller) => async ({ kind, steps }: Program) => {
-  const thread = new Connection(caller, `random-${kind}`, { pause: "none" });
-  await thread.create();
-  const pair = new Pair(kind, thread, local[kind] as Driven);
-  for (const step of steps) {
-    await pair.take(step);
-    await pair.compare();
-  }
-  await checkLaws(thread);
-  if (thread.faults.length > 0) throw new Mismatch(thread.faults.join("; "));
-};
+const carry =
+  (caller: Caller) =>
+  async ({ kind, steps }: Program) => {
+    const thread = new Connection(caller, `random-${kind}`, { pause: "none" });
+    await thread.create();
+    const pair = new Pair(kind, thread, local[kind] as Driven);
+    for (const step of steps) {
+      await pair.take(step);
+      await pair.compare();
+    }
+    await checkLaws(thread);
+    if (thread.faults.length > 0) throw new Mismatch(thread.faults.join("; "));
+  };
 
 const programs = choosePrograms(KINDS, makeSteps, 20, 500);
 
-it(`${programs.length} random programs are as with MemorySaver`, { timeout: 60_000 + programs.length * 20_000 }, async () => {
-  for (const kind of KINDS) graphs[`random-${kind}`] = build(kind) as never;
-  try {
-    const failures = await carryAll("test/oracle/random/memory-saver.test.ts", programs, carry(await newCaller()), {
-      atOnce: AT_ONCE,
-      known: KNOWN,
-    });
-    expect(failures).toEqual([]);
-  } finally {
-    for (const kind of KINDS) delete graphs[`random-${kind}`];
-  }
-});
+it(
+  `${programs.length} random programs are as with MemorySaver`,
+  { timeout: 60_000 + programs.length * 20_000 },
+  async () => {
+    for (const kind of KINDS) graphs[`random-${kind}`] = build(kind) as never;
+    try {
+      const failures = await carryAll("test/oracle/random/memory-saver.test.ts", programs, carry(await newCaller()), {
+        atOnce: AT_ONCE,
+        known: KNOWN,
+      });
+      expect(failures).toEqual([]);
+    } finally {
+      for (const kind of KINDS) delete graphs[`random-${kind}`];
+    }
+  },
+);

@@ -98,9 +98,7 @@ export async function carryAll(
         continue;
       }
       const least = process.env.SHRINK === "false" ? { program: next, reason } : await shrink(carry, next, reason);
-      failures.push(
-        `PROGRAM='${formatProgram(least.program)}' npm run test:workers -- ${file}\n  ${least.reason}`,
-      );
+      failures.push(`PROGRAM='${formatProgram(least.program)}' npm run test:workers -- ${file}\n  ${least.reason}`);
     }
   };
   await Promise.all(Array.from({ length: atOnce }, work));
@@ -110,4 +108,3 @@ export async function carryAll(
   for (const failure of failures) console.log(`random programs: FAILED ${failure}`);
   return failures;
 }
-

@@ -1,6 +1,4 @@
 /** Random work on one thread: requests of every kind in any order, with gates, rules and restarts. What they leave obeys the laws. */
-import { StateGraph, StateSchema, START, END } from "@langchain/langgraph";
-import { z } from "zod";
 import type { Random } from "../../support/random.ts";
 import * as gates from "../gates.ts";
 import type { Shape } from "../graphs.ts";
@@ -19,7 +17,7 @@ const LOOKS = 400;
 const HOUR_S = 3_600;
 const WEBHOOK = "https://hooks.oracle.example/run";
 const NODES: readonly Gate[] = ["speak", "ask", "right", "close"];
-const DURABILITIES = [undefined, undefined, "sync", "exit"];
+const DURABILITIES = ["async", "async", "sync", "exit"];
 const STRATEGIES = [undefined, undefined, undefined, "interrupt", "rollback", "reject"];
 const OPEN = ["pending", "running"];
 
@@ -33,14 +31,8 @@ export const SHAPES: Record<string, Shape> = {
   twice: { pause: "twice" },
 };
 
-/** A graph whose state has nothing that the others' have. */
+/** The graph of other runs, whose state has nothing that the others' have. */
 export const OTHER = "random-other";
-export const buildOther = () =>
-  new StateGraph(new StateSchema({ note: z.string().default("") }))
-    .addNode("write", () => ({ note: "noted" }))
-    .addEdge(START, "write")
-    .addEdge("write", END)
-    .compile({ name: OTHER });
 
 /** Words, as often as they are chosen. */
 const WORDS = [
@@ -52,7 +44,8 @@ export function makeSteps(random: Random): Step[] {
   const number = () => String(random.between(0, 60));
   return Array.from({ length: STEPS }, (_, i) => {
     const word = i === 0 ? "run" : WORDS[random.between(0, WORDS.length)];
-    return [word ?? "run", number(), number(), number()];
+    const durability = DURABILITIES[random.between(0, DURABILITIES.length)];
+    return [word ?? "run", number(), number(), durability ?? "async"];
   });
 }
 
@@ -91,7 +84,15 @@ export class Work {
 
   async #asked(): Promise<string[]> {
     const thread = await this.thread.json<{ interrupts: Record<string, { id: string }[]> }>(this.thread.path);
-    return typeof thread === "number" ? [] : [...new Set(Object.values(thread.interrupts).flat().map(({ id }) => id))];
+    return typeof thread === "number"
+      ? []
+      : [
+          ...new Set(
+            Object.values(thread.interrupts)
+              .flat()
+              .map(({ id }) => id),
+          ),
+        ];
   }
 
   #say(asks: boolean): Json {
@@ -99,9 +100,8 @@ export class Work {
   }
 
   /** Carries a step out. */
-  async take([word = "", first, second, third]: Step): Promise<void> {
+  async take([word = "", first, second, durability = "async"]: Step): Promise<void> {
     const { thread } = this;
-    const durability = choose(DURABILITIES, third);
     switch (word) {
       case "run": {
         const multitask_strategy = choose(STRATEGIES, first);
@@ -125,7 +125,8 @@ export class Work {
         return;
       case "update":
       case "update-as": {
-        const touches = Number(first) % 2 ? { messages: [{ role: "assistant", content: "updated", id: "updated" }] } : {};
+        const touches =
+          Number(first) % 2 ? { messages: [{ role: "assistant", content: "updated", id: "updated" }] } : {};
         const as_node = word === "update-as" ? choose(["speak", "close"], second) : undefined;
         await thread.json(`${thread.path}/state`, { body: { values: { log: ["update"], ...touches }, as_node } });
         return;
@@ -278,12 +279,17 @@ export class Work {
   async #check(thread: Sights): Promise<void> {
     const runs = await thread.json<{ run_id: string }[]>(`${thread.path}/runs?limit=100`);
     const there = new Set(typeof runs === "number" ? [] : runs.map(({ run_id }) => run_id));
-    const gone = this.#accepted.filter(({ run, thread: own }) => own === thread && !there.has(run)).map(({ run }) => run);
+    const gone = this.#accepted
+      .filter(({ run, thread: own }) => own === thread && !there.has(run))
+      .map(({ run }) => run);
     const lost = gone.find((run) => !this.#mayBeGone.has(run));
     if (lost !== undefined) throw new Mismatch("a run that was accepted is lost");
     await checkLaws(thread, gone, !this.#pruned.has(thread));
     const frames = await Promise.all([...there].map((run) => thread.frames(run)));
-    await checkReplay(thread, frames.reduce((texts, one) => classicTexts(one, texts), new Map<string, string>()));
+    await checkReplay(
+      thread,
+      frames.reduce((texts, one) => classicTexts(one, texts), new Map<string, string>()),
+    );
   }
 
   /** At the end: each thread obeys the laws, and every request that was accepted has one outcome. */
