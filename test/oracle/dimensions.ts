@@ -177,6 +177,18 @@ export const EXCLUSIONS: Exclusion[] = [
     because: "No run asks.",
   },
   {
+    when: { pause: ["breakpoint"], update: ["pause", "as a node"] },
+    because: "LangGraph keeps what has come to the join before the node that waits, also after an update.",
+  },
+  {
+    when: { form: ["keeps"], graph: ["renamed"] },
+    because: "LangGraph keeps what has come to a join under the name of the node after it.",
+  },
+  {
+    when: { form: ["keeps"], update: ["as a node"] },
+    because: "LangGraph gives a nested graph that keeps its state the one before the checkpoint that is updated.",
+  },
+  {
     when: { removal: ["asked"], update: ["pause", "as a node"] },
     because: "The run that asks is not the last that has changed the thread.",
   },

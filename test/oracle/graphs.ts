@@ -197,7 +197,7 @@ function buildFunction(pause: Pause) {
     { name: "oracle" },
     async (input: { messages: { content: string }[]; doc?: unknown }, config: LangGraphRunnableConfig) => {
       const before = getPreviousState<Said>() ?? { messages: [], log: [] };
-      const turn = String(input.messages.at(-1)?.content ?? "");
+      const turn = input.messages.at(-1)?.content ?? "";
       const messages = [...before.messages, new HumanMessage(turn)];
       const speak = task("speak", async () => {
         let message: AIMessageChunk | undefined;

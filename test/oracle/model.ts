@@ -36,6 +36,8 @@ interface Checkpoint {
   id: number;
   /** The run that wrote it; undefined for a state update. */
   by?: string;
+  /** A run of another graph wrote it. */
+  isOther?: boolean;
   source: "input" | "loop" | "update";
   step: number;
   values: Values;
@@ -129,6 +131,7 @@ export class Model {
     readonly pause: Pause,
     readonly edits: boolean,
     readonly form: Form = "nodes",
+    readonly delta = false,
   ) {}
 
   create(ttl?: Ttl, temporary = false, withKey = false): void {
@@ -289,7 +292,7 @@ export class Model {
 
   /** A copy: checkpoints and questions, no runs. It has a lifetime of its own. */
   copy(): Model {
-    const copy = new Model(this.pause, this.edits, this.form);
+    const copy = new Model(this.pause, this.edits, this.form, this.delta);
     copy.now = this.now;
     copy.exists = true;
     copy.checkpoints = structuredClone(this.checkpoints);
@@ -333,6 +336,7 @@ export class Model {
     if (here.tasks.some(({ result }) => !result)) return this.#end(run, "interrupted");
     this.#put({
       by: run.name,
+      isOther: run.isOther,
       source: "loop",
       step: here.step + 1,
       values: this.#applyTasks(here, turn),
@@ -370,7 +374,14 @@ export class Model {
     }
     this.#put({ by: run.name, source: "input", step: step + 1, values, tasks: [] });
     const given = { log: values.log, said: [...values.said, run.turn], doc };
-    this.#put({ by: run.name, source: "loop", step: step + 2, values: given, tasks: [task("speak", [])] });
+    this.#put({
+      by: run.name,
+      isOther: run.isOther,
+      source: "loop",
+      step: step + 2,
+      values: given,
+      tasks: [task("speak", [])],
+    });
     const input = this.checkpoints.at(-2);
     if (input) input.tasks = [{ ...task("__start__", []), result: { by: run.name, log: [] } }];
   }
@@ -452,6 +463,9 @@ export class Model {
   #keepLast({ name }: Run): void {
     const last = this.checkpoints.findLast(({ by }) => by === name);
     this.checkpoints = this.checkpoints.filter((one) => one.by !== name || one === last);
+    // What is replayed is kept as writes under a checkpoint before: LangGraph makes one.
+    if (this.delta && last && this.checkpoints.length === 1)
+      this.checkpoints.unshift({ id: (this.#id += 1), by: name, source: "loop", step: -2, values: EMPTY, tasks: [] });
   }
 
   #removeWrites({ name }: Run): void {

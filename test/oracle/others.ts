@@ -5,7 +5,6 @@ import type { Case } from "./dimensions.ts";
 import * as gates from "./gates.ts";
 import type { RunSpec, Update } from "./model.ts";
 import type { Step } from "./program.ts";
-import { cancel } from "./stops.ts";
 import { Mismatch, type World } from "./world.ts";
 
 const MONTH = 30 * 24 * 3_600_000;
@@ -15,6 +14,12 @@ export const toOtherGraph = (graphId: string): string => `${graphId}-other`;
 export const toNoteGraph = (graphId: string): string => `${graphId}-note`;
 
 const step = (name: string, work: Step["work"]): Step => ({ name, work });
+
+export async function cancel(world: World, run: string, action: "interrupt" | "rollback"): Promise<void> {
+  const path = `${world.weir.path}/runs/${world.weir.ids.get(run)}/cancel?wait=1&action=${action}`;
+  const { status } = await world.weir.call(path, { method: "POST" });
+  world.expect("the answer to cancel", status, 204);
+}
 
 /** A state update, to the product and to the model. */
 export async function update(world: World, change: Update): Promise<void> {

@@ -49,7 +49,7 @@ export async function runCase(
   graphs[graphId] = build(shape);
   if (given.other === "run") graphs[toOtherGraph(graphId)] = build({ ...shape, pause: "none", form: "nodes" });
   const weir = new Weir(caller, graphId, shape);
-  const model = new Model(shape.pause, shape.edits ?? false, shape.form);
+  const model = new Model(shape.pause, shape.edits ?? false, shape.form, shape.delta);
   const world = new World(weir, model, given, createRandom(generator(seed)), clock);
   let at = "";
   const steps: number[] = [];

@@ -2,7 +2,7 @@
 import type { Case } from "./dimensions.ts";
 import * as gates from "./gates.ts";
 import type { Step } from "./program.ts";
-import { whileAtWork } from "./others.ts";
+import { cancel, whileAtWork } from "./others.ts";
 import type { RunSpec } from "./model.ts";
 import type { Gate, World } from "./world.ts";
 
@@ -61,12 +61,6 @@ export function listSteps(given: Case, name: string, node: Gate): Step[] {
 }
 
 type Stop = (world: World, run: string, node: Gate) => Promise<void>;
-
-export async function cancel(world: World, run: string, action: "interrupt" | "rollback", wait = true): Promise<void> {
-  const path = `${world.weir.path}/runs/${world.weir.ids.get(run)}/cancel?wait=${wait ? 1 : 0}&action=${action}`;
-  const { status } = await world.weir.call(path, { method: "POST" });
-  world.expect("the answer to cancel", status, wait ? 204 : 202);
-}
 
 /** Either way to stop a run for another one, by the case's seed. */
 export const eitherStop = ({ random }: World) => (random.next() < 0.5 ? "interrupt" : "rollback");

@@ -1,11 +1,11 @@
 /** What happens on a thread while a delayed run waits: it is as at rest, and takes other runs. */
 import { readOffset } from "../support/clock.ts";
 import type { Case } from "./dimensions.ts";
-import { update } from "./others.ts";
+import { cancel, update } from "./others.ts";
 import { LATE_MS } from "./patience.ts";
 import type { RunSpec } from "./model.ts";
 import type { Step } from "./program.ts";
-import { cancel, eitherStop } from "./stops.ts";
+import { eitherStop } from "./stops.ts";
 import type { Start } from "./weir.ts";
 import { Mismatch, type World } from "./world.ts";
 

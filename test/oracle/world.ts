@@ -171,10 +171,10 @@ export class World {
   }
 
   async checkHistory(): Promise<void> {
-    const wanted = this.model.checkpoints.toReversed().map(({ source, step, values, tasks }) => {
+    const wanted = this.model.checkpoints.toReversed().map(({ source, step, values, tasks, isOther }) => {
       const { log, said, doc } = modelValues(values);
       // A node that the graph has no more is next nowhere.
-      const gone = this.model.last === "close" ? "" : "close";
+      const gone = isOther || this.model.last === "close" ? "" : "close";
       const next = tasks.map(({ node }) => node).filter((node) => node !== gone);
       return { source, step, next: next.sort(), log: log.join(), said: [said.length, said.at(-1)], doc };
     });

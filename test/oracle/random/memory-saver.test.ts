@@ -29,10 +29,8 @@ const AVOIDED = [
   },
 ];
 
-const WORDS = [
-  ...["say", "say", "go", "resume", "answer", "answer", "goto", "send", "command", "update", "update-as"],
-  ...["fork", "fork-say", "before", "after", "before-all"],
-];
+const WORDS = `say say go resume answer answer goto send
+  command update update-as fork fork-say before after before-all`.split(/\s+/);
 
 function makeSteps(random: Random): Step[] {
   const number = () => String(random.between(0, 60));
@@ -167,9 +165,9 @@ class Pair {
       case "before":
       case "after": {
         const given = input();
-        const [remote, own] =
-          word === "before" ? ["interrupt_before", "interruptBefore"] : ["interrupt_after", "interruptAfter"];
-        return run(given, { input: given, [remote as string]: [node] }, { [own as string]: [node] });
+        if (word === "before")
+          return run(given, { input: given, interrupt_before: [node] }, { interruptBefore: [node] });
+        return run(given, { input: given, interrupt_after: [node] }, { interruptAfter: [node] });
       }
       case "before-all": {
         const given = input();

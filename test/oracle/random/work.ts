@@ -35,10 +35,8 @@ export const SHAPES: Record<string, Shape> = {
 export const OTHER = "random-other";
 
 /** Words, as often as they are chosen. */
-const WORDS = [
-  ...["run", "run", "run", "answer", "answer", "respond", "cancel", "delayed", "update", "update-as", "prune", "copy"],
-  ...["delete", "fork", "hold", "hold", "open", "other", "other-later", "rule", "kill", "rest", "rolled-back"],
-];
+const WORDS = `run run run answer answer respond cancel delayed update update-as prune
+  copy delete fork hold hold open other other-later rule kill rest rolled-back`.split(/\s+/);
 
 export function makeSteps(random: Random): Step[] {
   const number = () => String(random.between(0, 60));
