@@ -110,10 +110,7 @@ class Cover {
   }
 }
 
-/**
- * Cases that contain every possible combination of `strength` values, and how many combinations there are. The smallest of
- * several `attempts`; of `most` cases at most.
- */
+/** Cases that contain every possible combination of `strength` values, `most` at most, and how many combinations there are. */
 export function coveringArray(
   space: Space,
   strength: number,
