@@ -110,7 +110,10 @@ class Cover {
   }
 }
 
-/** Cases that contain every possible combination of `strength` values, `most` at most, and how many combinations there are. */
+/**
+ * Cases that contain every possible combination of `strength` values, and how many combinations there are. The smallest of
+ * several `attempts`; of `most` cases at most.
+ */
 export function coveringArray(
   space: Space,
   strength: number,
