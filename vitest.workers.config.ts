@@ -16,6 +16,8 @@ const SETTINGS = [
   "OPERATIONS",
   "CASES",
   "ONLY",
+  "STEPS",
+  "PROGRAM",
   "SHRINK",
   "LOUD",
 ];

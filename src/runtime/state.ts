@@ -58,11 +58,6 @@ async function snapshotOf(graph: Graph, saver: Saver, options: ListOneOptions): 
   throw new Error(`The checkpoint ${id} is not stored.`);
 }
 
-/** Whether LangGraph replays the channel's values from the writes of earlier checkpoints instead of storing them. */
-function isReplayed({ channels }: Graph, channel: string): boolean {
-  return (channels[channel] as { lc_graph_name?: string } | undefined)?.lc_graph_name === "DeltaChannel";
-}
-
 /** Applies updates as nodes of the graph; gives the address of the new checkpoint. */
 export async function writeState(
   graph: Graph,
@@ -77,11 +72,7 @@ export async function writeState(
     })),
   }));
   const config = toConfig(options);
-  // What is replayed is kept as writes of the checkpoint before, so there must be one.
-  const isFirst =
-    Object.keys(graph.channels).some((name) => isReplayed(graph, name)) && !(await saver.getTuple(config));
-  const first = isFirst ? [{ updates: [{ values: null }] }] : [];
-  const written = await bind(graph, saver).bulkUpdateState(config, [...first, ...supersteps] as typeof supersteps);
+  const written = await bind(graph, saver).bulkUpdateState(config, supersteps);
   return readAddress(written) ?? {};
 }
 

@@ -7,7 +7,7 @@ import { Mismatch, type World } from "./world.ts";
 export async function startOnce(world: World, spec: RunSpec, repeats: boolean): Promise<void> {
   const { kind, reader, repetition } = world.given;
   const key = `${world.id} ${spec.name}`;
-  if (!repeats || repetition === "none" || repetition === "expired key") return world.start(spec, { kind, reader });
+  if (!repeats || (repetition !== "key" && repetition !== "command")) return world.start(spec, { kind, reader });
   if (repetition === "command") {
     const how = { kind, reader: "protocol" as const, commandId: 7 };
     return answerTwice(world, spec, how);
@@ -18,7 +18,7 @@ export async function startOnce(world: World, spec: RunSpec, repeats: boolean): 
 async function answerTwice(world: World, spec: RunSpec, how: Parameters<World["start"]>[1]): Promise<void> {
   await world.start(spec, how);
   const first = world.weir.ids.get(spec.name);
-  const again = await world.weir.start({ ...spec, webhook: how?.reader !== "protocol" }, how);
+  const again = await world.weir.start(world.complete(spec, how), how);
   world.expect(`the repeated request for ${spec.name}`, again, 200);
   world.expect(`the run of the repeated request for ${spec.name}`, world.weir.ids.get(spec.name), first);
 }
@@ -30,7 +30,28 @@ export async function startLast(world: World): Promise<void> {
   if (from !== undefined)
     world.forkedFrom = await weir.checkpoint(model.checkpoints.toReversed().findIndex(({ id }) => id === from));
   await world.start({ name: "t3", turn: "t3", from }, { key: `${world.id} t3`, checkpoint: world.forkedFrom });
-  if (model.exists) await world.finish("t3");
+  if (!model.exists) return;
+  await world.finish("t3");
+  await startForks(world);
+}
+
+/** Two more runs from earlier checkpoints: of the branch that the last one has begun, or of the message that it edits. */
+async function startForks(world: World): Promise<void> {
+  const { model, weir, given } = world;
+  if (given.from !== "fork of a fork" && given.from !== "edit of an edit") return;
+  for (const [before, name] of [
+    ["t3", "e1"],
+    ["e1", "e2"],
+  ] as const) {
+    const own = model.checkpoints.filter(({ by }) => by === before);
+    // A client edits a message from the parent of the first checkpoint that has it.
+    const at = given.from === "edit of an edit" ? own[0] : own.at(-1);
+    const place = model.checkpoints.toReversed().findIndex(({ id }) => id === at?.id);
+    const checkpoint = place === -1 ? undefined : await weir.checkpoint(place);
+    await world.start({ name, turn: name, from: at?.id }, { checkpoint });
+    await world.finish(name);
+    await world.check();
+  }
 }
 
 /** The same request again, when its run has ended. */
@@ -38,7 +59,7 @@ export async function answerAgain(world: World, name: string): Promise<void> {
   if (!world.model.exists) return;
   const first = world.weir.ids.get(name);
   const how = { key: `${world.id} ${name}`, checkpoint: world.forkedFrom };
-  const status = await world.weir.start({ name, turn: "t3", webhook: true }, how);
+  const status = await world.weir.start(world.complete({ name, turn: "t3" }), how);
   world.expect("the repeated request", status, 200);
   world.expect("the run of the repeated request", world.weir.ids.get(name), first);
 }
@@ -96,9 +117,17 @@ export async function completeAll(world: World): Promise<void> {
   }
 }
 
+/** What a state update has left to do asks when a run comes to it. */
+export async function askAgain(world: World): Promise<void> {
+  const { model, given } = world;
+  if (given.update === "as a node" && model.exists && model.next.length > 0 && model.asks.length === 0)
+    await continueWithout(world);
+}
+
 /** A run without an answer asks again. */
 async function continueWithout(world: World): Promise<void> {
-  await world.start({ name: "n" });
-  await world.finish("n");
+  const name = world.model.run("n") || world.weir.ids.has("n") ? "n2" : "n";
+  await world.start({ name });
+  await world.finish(name);
   await world.check();
 }

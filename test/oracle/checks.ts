@@ -134,6 +134,8 @@ export function checkExecutions(world: World): void {
   const { pause: kind } = given;
   // What waits at the gate of its first node is executed again after a restart.
   if (kind === "none" || given.kind === "stateless" || given.kind === "batch") return;
+  // A run that stores its checkpoints at its end begins again.
+  if (given.durability === "exit") return;
   const turn = kind === "breakpoint" ? "t2" : "t2?";
   const threads = [...left.map((one) => one.weir.threadId), weir.threadId];
   for (const node of kind === "parallel" ? ["speak", "free"] : ["speak"]) {

@@ -73,8 +73,8 @@ export class Connection {
   }
 
   /** Resolves when a node waits at its gate. */
-  async waitUntilReached(node: string): Promise<void> {
-    await waitUntil(`the node ${node}`, () => gates.isReached(this.graphId, node));
+  async waitUntilReached(node: string, graphId = this.graphId): Promise<void> {
+    await waitUntil(`the node ${node}`, () => gates.isReached(graphId, node));
   }
 
   /** The object's process stops. The next call starts it again. */

@@ -4,10 +4,12 @@
  */
 import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
 import { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { type AIMessage, AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
+import { type AIMessage, AIMessageChunk, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { ChatGenerationChunk } from "@langchain/core/outputs";
 import {
   END,
+  entrypoint,
+  getPreviousState,
   interrupt,
   type LangGraphRunnableConfig,
   MessagesDeltaValue,
@@ -16,6 +18,7 @@ import {
   START,
   StateGraph,
   StateSchema,
+  task,
 } from "@langchain/langgraph";
 import { z } from "zod";
 
@@ -31,6 +34,8 @@ export interface Shape {
   last?: string;
   /** The node that writes the message fails in the middle of its message the first time in each turn, and is tried again. */
   flaky?: boolean;
+  /** A node calls a graph that keeps its state from turn to turn; or the graph is a function with tasks, which pauses in none of its own. */
+  form?: "nodes" | "keeps" | "functional";
 }
 
 /** Where nodes wait. A test in the same process opens and closes the gates of a graph. */
@@ -164,8 +169,78 @@ const MIDDLE: Record<Pause, Record<string, Node>> = {
   },
 };
 
+/** Counts how often it was called on the thread. */
+const counter = new StateGraph(
+  new StateSchema({
+    count: new ReducedValue(z.number().default(0), { reducer: (before: number, more: number) => before + more }),
+  }),
+)
+  .addNode("add", () => ({ count: 1 }))
+  .addEdge(START, "add")
+  .addEdge("add", END)
+  .compile({ name: "counter", checkpointer: true });
+
+const keep: Node = async (_state, config) => {
+  const { count } = await counter.invoke({ count: 0 }, config);
+  return { log: [`keep:${count}`] };
+};
+
+interface Said {
+  messages: BaseMessage[];
+  log: string[];
+  doc?: unknown;
+}
+
+/** The same turn as a function. */
+function buildFunction(pause: Pause) {
+  return entrypoint(
+    { name: "oracle" },
+    async (input: { messages: { content: string }[]; doc?: unknown }, config: LangGraphRunnableConfig) => {
+      const before = getPreviousState<Said>() ?? { messages: [], log: [] };
+      const turn = input.messages.at(-1)?.content ?? "";
+      const messages = [...before.messages, new HumanMessage(turn)];
+      const speak = task("speak", async () => {
+        let message: AIMessageChunk | undefined;
+        for await (const chunk of await new Speaker(turn, config, false).stream(messages, config))
+          message = message ? message.concat(chunk) : chunk;
+        shared.oracleGates?.ended(String(config.configurable?.thread_id), "speak", turn);
+        return message as unknown as AIMessage;
+      });
+      const ask = task("ask", async () => {
+        if (!turn.endsWith("?") || pause === "none") return "ask";
+        if (pause !== "twice") return `ask:${await answerTo("Ask?", "ask", config)}`;
+        return `ask:${String(interrupt("One?"))},${await answerTo("Two?", "ask", config)}`;
+      });
+      const said = await speak();
+      const asked = await ask();
+      await passGate("close", turn, config);
+      const value: Said = {
+        messages: [...messages, said],
+        log: [...before.log, `write ${turn}`, asked, "close"],
+        doc: input.doc ?? before.doc,
+      };
+      return entrypoint.final({ value, save: value });
+    },
+  );
+}
+
+/** A graph of which the state has nothing that the others' have. */
+export const buildNote = () =>
+  new StateGraph(new StateSchema({ note: z.string().default("") }))
+    .addNode("write", async (_state, config) => {
+      await passGate("close", "", config);
+      return { note: "noted" };
+    })
+    .addEdge(START, "write")
+    .addEdge("write", END)
+    .compile({ name: "note" });
+
 /** The compiled graph of a shape. */
-export function build({ pause, delta = false, edits = false, last = "close", flaky = false }: Shape) {
+export function build(shape: Shape) {
+  return shape.form === "functional" ? buildFunction(shape.pause) : buildNodes(shape);
+}
+
+function buildNodes({ pause, delta = false, edits = false, last = "close", flaky = false, form }: Shape) {
   const failed = new Set<string>();
   const speak: Node = async (state, config) => {
     const turn = readTurn(state);
@@ -188,7 +263,7 @@ export function build({ pause, delta = false, edits = false, last = "close", fla
     doc.edits += 1;
     return { log: ["close"], doc };
   };
-  const middle = MIDDLE[pause];
+  const middle = { ...MIDDLE[pause], ...(form === "keeps" && { keep }) };
   const graph = new StateGraph(delta ? (Delta as unknown as typeof Plain) : Plain)
     .addNode("speak", speak, { retryPolicy: { maxAttempts: flaky ? 2 : 1, initialInterval: 1, retryOn: () => true } })
     .addNode(middle)

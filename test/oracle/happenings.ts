@@ -1,8 +1,10 @@
 /** What happens in a case besides runs and stops. Each does it to the product and to the model. */
 
 import type { Case } from "./dimensions.ts";
-import { checkEffects, checkExecutions, checkReaders, checkSearch, checkStorage, withoutRun } from "./checks.ts";
+import { checkEffects, checkExecutions, checkReaders, checkSearch, checkStorage } from "./checks.ts";
+import { checkLaws } from "./laws.ts";
 import type { Ttl } from "./model.ts";
+import { deleteRun } from "./others.ts";
 
 import { Weir } from "./weir.ts";
 import { Mismatch, type World } from "./world.ts";
@@ -101,13 +103,11 @@ const HAPPENINGS: Record<Exclude<Case["lifecycle"], "none">, (world: World) => P
     world.release();
   },
   async "run deletion"(world) {
-    const name = world.model.open.at(-1)?.name ?? world.model.runs.findLast(({ ran }) => ran)?.name ?? "";
+    const { open, now } = world.model;
+    const name =
+      open.findLast(({ due }) => due <= now)?.name ?? world.model.runs.findLast(({ ran }) => ran)?.name ?? "";
     if (name === "") return;
-    const id = String(world.weir.ids.get(name));
-    const { status } = await world.weir.call(`${world.weir.path}/runs/${id}`, { method: "DELETE" });
-    world.expect(`the deletion of the run ${name}`, status, 204);
-    if (world.weir.transcript) world.weir.transcript = withoutRun(world.weir.transcript, id);
-    world.model.removeRun(name);
+    await deleteRun(world, name);
     world.release();
   },
 };
@@ -122,6 +122,7 @@ export async function checkEverything(world: World): Promise<void> {
       await world.checkHistory();
       await checkSearch(world);
       await checkReaders(world);
+      if (!world.heavy) await checkLaws(weir, [], false);
     } else await checkStorage(world);
     await checkEffects(world);
   }

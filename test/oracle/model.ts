@@ -19,16 +19,25 @@ type Reason = "interrupt" | "rollback" | "timeout";
 /** A node that a checkpoint waits for, with what runs have written for it. */
 interface Task {
   node: string;
+  /** The run that has executed it until it asked. */
+  askedBy?: string;
   /** What it asks in this turn, in order. */
   questions: string[];
   answers: { by: string; value: string }[];
+  /** Of a functional graph: its input. */
+  turn?: string;
+  doc?: unknown;
   result?: { by: string; log: string[] };
 }
+
+export type Form = "nodes" | "keeps" | "functional";
 
 interface Checkpoint {
   id: number;
   /** The run that wrote it; undefined for a state update. */
   by?: string;
+  /** A run of another graph wrote it. */
+  isOther?: boolean;
   source: "input" | "loop" | "update";
   step: number;
   values: Values;
@@ -49,6 +58,19 @@ export interface RunSpec {
   webhook?: boolean;
   /** The id of the checkpoint where it begins; the latest when absent. */
   from?: number;
+  durability?: "async" | "sync" | "exit";
+  /** The assistant, if it is not the thread's own. */
+  assistant?: string;
+  /** It is of a graph whose state and nodes are those of the thread's own, and which never pauses. */
+  isOther?: boolean;
+}
+
+export interface Update {
+  log: string;
+  /** The text of a message that it adds. */
+  said?: string;
+  /** The node that could have written it: the last one when absent. */
+  as?: string;
 }
 
 export interface Run extends RunSpec {
@@ -58,6 +80,8 @@ export interface Run extends RunSpec {
   begun: boolean;
   /** It has executed a node, or has tried to. */
   ran: boolean;
+  /** Whose graph the thread's state was of when this one began. */
+  graphBefore?: "own" | "other";
   stopped?: Reason;
   /** The turn that it has answered. */
   spoke?: string;
@@ -90,6 +114,12 @@ export class Model {
   traces: string[] = [];
   /** The last run failed. */
   failed = false;
+  /** Whose run began last. */
+  owner: "own" | "other" = "own";
+  /** Runs that were deleted, whose checkpoints stay until no run is in flight. */
+  #doomed: Run[] = [];
+  /** The states of the nested graph that keeps its state, by the runs that made them. */
+  #kept: { by: string; count: number }[] = [];
   /** Whether the graph can be made. */
   graph: "works" | "throws" | "removed" = "works";
   last = "close";
@@ -100,6 +130,8 @@ export class Model {
   constructor(
     readonly pause: Pause,
     readonly edits: boolean,
+    readonly form: Form = "nodes",
+    readonly delta = false,
   ) {}
 
   create(ttl?: Ttl, temporary = false, withKey = false): void {
@@ -130,7 +162,8 @@ export class Model {
 
   /** The questions that wait for an answer. */
   get asks(): string[] {
-    return (this.latest?.tasks ?? []).flatMap(listAsked).sort();
+    const asking = (this.latest?.tasks ?? []).filter(({ askedBy }) => askedBy !== undefined);
+    return asking.flatMap(listAsked).sort();
   }
 
   get next(): string[] {
@@ -183,13 +216,14 @@ export class Model {
   }
 
   /** A state update: 200, or 409 while a run is in flight. */
-  update(log: string): number {
+  update({ log, said, as = this.last }: Update): number {
     if (!this.exists) return 404;
     if (this.temporary || this.inFlight || this.graph !== "works") return 409;
-    const { step = -2 } = this.latest ?? {};
+    const { step = -1 } = this.latest ?? {};
     const { values } = this;
-    // As if the last node had written it.
-    this.#put({ source: "update", step: step + 1, values: { ...values, log: [...values.log, log] }, tasks: [] });
+    const after = { ...values, log: [...values.log, log], said: said ? [...values.said, said] : values.said };
+    const tasks = this.#listNext(as, readTurn(after));
+    this.#put({ source: "update", step: step + 1, values: after, tasks });
     this.failed = false;
     this.#touch();
     return 200;
@@ -218,6 +252,7 @@ export class Model {
   /** Deletes the thread. What its runs owe to others is still delivered. */
   remove(): void {
     for (const run of this.open.toReversed()) this.#end(run, "interrupted");
+    this.#doomed = [];
     this.exists = false;
     this.runs = [];
     this.checkpoints = [];
@@ -228,25 +263,42 @@ export class Model {
     return this.checkpoints.slice(0, -1).find(({ tasks }) => tasks.length === 0);
   }
 
-  /** Deletes a run with its checkpoints and all that it wrote. */
+  /** Deletes a run with its checkpoints and all that it wrote. An open one is rolled back. */
   removeRun(name: string): void {
     const run = this.run(name);
     if (!run) return;
-    if (OPEN.includes(run.status)) this.stop(name, "interrupt");
-    this.#undo(run);
-    this.settle();
+    if (OPEN.includes(run.status)) return this.stop(name, "rollback");
+    this.runs = this.runs.filter((one) => one !== run);
+    this.#doomed.push(run);
     if (this.inFlight) return;
+    this.#bury();
     // As after a state update, the thread shows its latest checkpoint.
     this.failed = false;
   }
 
+  /** What deleted runs have left goes when no run may stand on it. */
+  #bury(): void {
+    for (const run of this.#doomed.splice(0)) this.#undo(run);
+  }
+
+  /** The process stops. A run that stores its checkpoints at its end has stored none, and begins again. */
+  crash(): void {
+    for (const run of this.runs)
+      if (run.status === "running" && run.durability === "exit") {
+        this.#removeWrites(run);
+        run.begun = false;
+      }
+  }
+
   /** A copy: checkpoints and questions, no runs. It has a lifetime of its own. */
   copy(): Model {
-    const copy = new Model(this.pause, this.edits);
+    const copy = new Model(this.pause, this.edits, this.form, this.delta);
     copy.now = this.now;
     copy.exists = true;
     copy.checkpoints = structuredClone(this.checkpoints);
     copy.last = this.last;
+    copy.owner = this.owner;
+    copy.#kept = structuredClone(this.#kept);
     copy.#id = this.#id;
     copy.ttl = this.ttl;
     copy.#touch();
@@ -257,6 +309,8 @@ export class Model {
   #advance(run: Run): "on" | "waits" {
     if (!run.begun) {
       run.failedBefore = this.failed;
+      run.graphBefore = this.owner;
+      this.owner = run.isOther ? "other" : "own";
       run.status = "running";
       run.begun = true;
       run.ran = true;
@@ -268,22 +322,35 @@ export class Model {
     if (!here || here.tasks.length === 0) return this.#end(run, "success");
     const atBreakpoint = run.breakpoint && here.by === run.name && here.tasks.some(({ node }) => node === this.last);
     if (atBreakpoint) return this.#end(run, "interrupted");
-    const turn = here.values.said.findLast((text) => !text.startsWith("(")) ?? "";
+    const turn = here.tasks[0]?.turn ?? readTurn(here.values);
     for (const task of here.tasks) {
-      if (task.result || listAsked(task).length > 0) continue;
-      if (this.closed.has(task.node)) return "waits";
-      task.result = { by: run.name, log: this.#perform(task, turn) };
-      if (task.node === "speak") run.spoke = turn;
+      if (task.result) continue;
+      if (this.#isHeld(task)) return "waits";
+      if (task.node === "speak" || task.node === FUNCTION) run.spoke = turn;
+      if (listAsked(task).length > 0) {
+        task.askedBy ??= run.name;
+        continue;
+      }
+      task.result = { by: run.name, log: this.#perform(task, turn, run) };
     }
     if (here.tasks.some(({ result }) => !result)) return this.#end(run, "interrupted");
     this.#put({
       by: run.name,
+      isOther: run.isOther,
       source: "loop",
       step: here.step + 1,
       values: this.#applyTasks(here, turn),
-      tasks: this.#listNext(here.tasks[0]?.node ?? "", turn),
+      tasks: this.#listNext(here.tasks[0]?.node ?? "", turn, run.isOther),
     });
     return "on";
+  }
+
+  /** Whether a task waits at a gate that it comes to before it asks next, or ends. */
+  #isHeld(task: Task): boolean {
+    const asks = listAsked(task).length > 0;
+    if (task.node !== FUNCTION) return !asks && this.closed.has(task.node);
+    const answered = task.answers.length > 0 && !asks;
+    return this.closed.has("speak") || (answered && this.closed.has("ask")) || (!asks && this.closed.has(this.last));
   }
 
   /** Gives the run's input to the graph: a new turn, or answers to what waits. */
@@ -298,15 +365,38 @@ export class Model {
       }
       return;
     }
-    this.#put({ by: run.name, source: "input", step: step + 1, values, tasks: [] });
     const doc = run.doc === undefined ? values.doc : structuredClone(run.doc);
+    if (this.form === "functional" && !run.isOther) {
+      const asks = listMiddle(this.pause).flatMap((node) => listQuestions(this.pause, node, run.turn ?? ""));
+      const tasks = [{ ...task(FUNCTION, asks), turn: run.turn, doc }];
+      this.#put({ by: run.name, source: "input", step: step + 1, values, tasks });
+      return;
+    }
+    this.#put({ by: run.name, source: "input", step: step + 1, values, tasks: [] });
     const given = { log: values.log, said: [...values.said, run.turn], doc };
-    this.#put({ by: run.name, source: "loop", step: step + 2, values: given, tasks: [task("speak", [])] });
+    this.#put({
+      by: run.name,
+      isOther: run.isOther,
+      source: "loop",
+      step: step + 2,
+      values: given,
+      tasks: [task("speak", [])],
+    });
     const input = this.checkpoints.at(-2);
     if (input) input.tasks = [{ ...task("__start__", []), result: { by: run.name, log: [] } }];
   }
 
-  #perform({ node, questions, answers }: Task, turn: string): string[] {
+  #perform({ node, questions, answers }: Task, turn: string, { name, isOther }: Run): string[] {
+    if (node === "keep") {
+      const count = (this.#kept.at(-1)?.count ?? 0) + 1;
+      this.#kept.push({ by: name, count });
+      return [`keep:${count}`];
+    }
+    if (node === FUNCTION) {
+      const said = answers.map(({ value }) => value).join();
+      return [`write ${turn}`, questions.length > 0 ? `ask:${said}` : "ask", "close"];
+    }
+    if (isOther && node === "close") return this.edits ? ["edit", "close"] : ["close"];
     if (node === "speak") return [`write ${turn}`];
     if (node === this.last) return this.edits ? ["edit", "close"] : ["close"];
     if (this.pause === "nested" && questions.length > 0) return ["first", `deep:${answers[0]?.value}`];
@@ -315,6 +405,8 @@ export class Model {
 
   #applyTasks({ values, tasks }: Checkpoint, turn: string): Values {
     const log = [...values.log, ...tasks.flatMap(({ result }) => result?.log ?? [])];
+    const [first] = tasks;
+    if (first?.node === FUNCTION) return { log, said: [...values.said, turn, joinSaid(turn)], doc: first.doc };
     const speaks = tasks[0]?.node === "speak";
     const edited = this.edits && tasks[0]?.node === this.last;
     const { edits } = (values.doc ?? {}) as { edits: number };
@@ -326,10 +418,13 @@ export class Model {
     };
   }
 
-  #listNext(node: string, turn: string): Task[] {
-    if (node === this.last) return [];
-    if (node === "speak")
-      return listMiddle(this.pause).map((name) => task(name, listQuestions(this.pause, name, turn)));
+  #listNext(node: string, turn: string, isOther = false): Task[] {
+    if (node === this.last || node === "close" || node === FUNCTION) return [];
+    if (node === "speak") {
+      const pause = isOther ? "none" : this.pause;
+      const middle = [...listMiddle(pause), ...(this.form === "keeps" && !isOther ? ["keep"] : [])];
+      return middle.sort().map((name) => task(name, listQuestions(pause, name, turn)));
+    }
     return [task(this.last, [])];
   }
 
@@ -344,25 +439,43 @@ export class Model {
     if (run.stopped === "rollback") {
       this.#undo(run);
       if (run.ran) this.failed = run.failedBefore;
+      this.owner = run.graphBefore ?? this.owner;
     } else {
       if (run.ran) this.failed = status === "error" || status === "timeout";
       if (run.stopped) this.#askAgain(run);
       if (status !== "error" && status !== "timeout")
         run.result = { ...structuredClone(this.values), asks: run.stopped ? [] : this.asks };
     }
+    if (run.durability === "exit") this.#keepLast(run);
+    this.#bury();
     this.#touch();
     if (this.temporary && this.open.length === 0) this.temporary.at = this.now + this.temporary.afterMs;
     return "on";
   }
 
   /** Removes the run, its checkpoints, and its writes under the checkpoints of others. */
-  #undo({ name }: Run): void {
-    this.runs = this.runs.filter((run) => run.name !== name);
+  #undo(run: Run): void {
+    this.runs = this.runs.filter(({ name }) => name !== run.name);
+    this.#removeWrites(run);
+  }
+
+  /** Of a run that stores at its end: the checkpoint at which it has come to its end. */
+  #keepLast({ name }: Run): void {
+    const last = this.checkpoints.findLast(({ by }) => by === name);
+    this.checkpoints = this.checkpoints.filter((one) => one.by !== name || one === last);
+    // What is replayed is kept as writes under a checkpoint before: LangGraph makes one.
+    if (this.delta && last && this.checkpoints.length === 1)
+      this.checkpoints.unshift({ id: (this.#id += 1), by: name, source: "loop", step: -2, values: EMPTY, tasks: [] });
+  }
+
+  #removeWrites({ name }: Run): void {
+    this.#kept = this.#kept.filter(({ by }) => by !== name);
     this.checkpoints = this.checkpoints.filter(({ by }) => by !== name);
     for (const { tasks } of this.checkpoints)
       for (const one of tasks) {
         one.answers = one.answers.filter(({ by }) => by !== name);
         if (one.result?.by === name) delete one.result;
+        if (one.askedBy === name) delete one.askedBy;
       }
   }
 
@@ -377,6 +490,12 @@ export class Model {
     if (this.ttl) this.ttl = { strategy: this.ttl.strategy, ms: this.ttl.ms, expires: this.now + this.ttl.ms };
   }
 }
+
+/** The one node of a functional graph. */
+const FUNCTION = "oracle";
+
+/** What a person said last. */
+const readTurn = ({ said }: Values): string => said.findLast((text) => !text.startsWith("(")) ?? "";
 
 const task = (node: string, questions: string[]): Task => ({ node, questions, answers: [] });
 

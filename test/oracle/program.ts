@@ -3,6 +3,7 @@ import type { Case } from "./dimensions.ts";
 import * as answers from "./answers.ts";
 import * as happenings from "./happenings.ts";
 import type { RunSpec } from "./model.ts";
+import * as others from "./others.ts";
 import * as stops from "./stops.ts";
 import { startInPlace, startSooner, stepsWhileWaiting } from "./waiting.ts";
 import type { World } from "./world.ts";
@@ -46,17 +47,20 @@ function createThreaded(given: Case): Step[] {
   const holds = stopsItself && stops.needsHold(given);
   return [
     step("create", happenings.create),
+    ...others.updateAt(given, "create"),
     step("t1", async (world) => {
       await world.start({ name: "t1", turn: "t1", doc: { edits: 0 } });
       await world.finish("t1");
     }),
     check,
+    ...others.updateAt(given, "t1"),
+    ...others.otherAt(given, "t1"),
     ...(kind === "delayed"
       ? [
           step("t2 in an hour", async (world) => {
             await startInPlace(world, { ...t2, afterMs: DELAY }, { kind, reader, key: createKey(world, "t2") });
           }),
-          ...stepsWhileWaiting(check),
+          ...stepsWhileWaiting(given, check),
           // What is held is t2.
           ...(holds ? [] : [step("a run that is due sooner", (world) => startSooner(world, 0.9 * DELAY))]),
           step("a part of the hour passes", (world) => world.advance(0.7 * DELAY)),
@@ -74,6 +78,9 @@ function createThreaded(given: Case): Step[] {
     ...(stopsItself
       ? stops.listSteps(given, "t2", "speak")
       : [step("t2 pauses", (world) => world.finish("t2")), check]),
+    ...others.updateAt(given, "pause"),
+    ...others.otherAt(given, "pause"),
+    ...others.removeEnded(given),
     ...happens("pause"),
     // What happens to the thread while t2 is at work comes before other runs, which wait for it.
     ...(stopsItself ? happens("stop") : []),
@@ -82,6 +89,7 @@ function createThreaded(given: Case): Step[] {
     ...(stopsItself ? [] : [...answerSteps(given), ...happens("stop")]),
     step("what is left", answers.completeAll),
     check,
+    ...others.repeatGone(given),
     step("t3", answers.startLast),
     ...(repetition === "key" || repetition === "expired key"
       ? [step("t3 again", (world) => answers.answerAgain(world, "t3"))]
@@ -96,6 +104,7 @@ function createThreaded(given: Case): Step[] {
         ]
       : []),
     check,
+    ...others.updateAt(given, "t3"),
     ...happens("end"),
     step("everything", happenings.checkEverything),
   ];
@@ -129,7 +138,10 @@ function graphSteps(graph: Case["graph"]): Step[] {
 function answerSteps(given: Case): Step[] {
   const last = stops.needsHold(given);
   return [
-    step("answers", async (world) => answers.answerAll(world, last)),
+    step("answers", async (world) => {
+      await answers.askAgain(world);
+      await answers.answerAll(world, last);
+    }),
     ...stops.listSteps(given, "last answer", stops.heldBy(given)),
   ];
 }

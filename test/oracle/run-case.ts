@@ -6,6 +6,7 @@ import { type Case, type Dimension, findExclusion, PLAIN } from "./dimensions.ts
 import * as gates from "./gates.ts";
 import { build, type Shape } from "./graphs.ts";
 import { Model } from "./model.ts";
+import { toOtherGraph } from "./others.ts";
 import { createProgram } from "./program.ts";
 import { endLimit, limit } from "./slots.ts";
 import type { SharedClock } from "./shared-clock.ts";
@@ -22,7 +23,12 @@ export interface Failure {
   steps?: number[];
 }
 
-const toShape = ({ pause, values }: Case): Shape => ({ pause, delta: values === "delta", edits: values === "edited" });
+const toShape = ({ pause, values, form }: Case): Shape => ({
+  pause,
+  form,
+  delta: values === "delta",
+  edits: values === "edited",
+});
 
 interface Place {
   caller: Caller;
@@ -41,8 +47,9 @@ export async function runCase(
 ): Promise<Failure | undefined> {
   const shape = toShape(given);
   graphs[graphId] = build(shape);
+  if (given.other === "run") graphs[toOtherGraph(graphId)] = build({ ...shape, pause: "none", form: "nodes" });
   const weir = new Weir(caller, graphId, shape);
-  const model = new Model(shape.pause, shape.edits ?? false);
+  const model = new Model(shape.pause, shape.edits ?? false, shape.form, shape.delta);
   const world = new World(weir, model, given, createRandom(generator(seed)), clock);
   let at = "";
   const steps: number[] = [];

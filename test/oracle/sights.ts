@@ -1,5 +1,6 @@
 /** What is visible of a case's thread over HTTP, in the words of the model. */
 import { runInDurableObject } from "cloudflare:test";
+import { defaultAssistantId } from "../../src/agents/assistants/defaults.ts";
 import type { ThreadRpc } from "../../src/threads/rpc.ts";
 import type { Event } from "../protocols/streaming/client.ts";
 import { sseEvents, type SseEvent } from "../support/sse.ts";
@@ -14,6 +15,7 @@ interface WireThread {
   status: string;
   values: unknown;
   interrupts: Record<string, { value: unknown }[]>;
+  metadata: { graph_id?: string };
   ttl?: { strategy: string; ttl_minutes: number; expires_at: string };
 }
 
@@ -22,6 +24,10 @@ interface Task {
   name: string;
   interrupts: { value: unknown }[];
 }
+
+/** A run in a list of runs. */
+export const formatRun = (name: string, status: string, other?: string): string =>
+  `${name} ${status}${other === undefined ? "" : " of another assistant"}`;
 
 export class Sights extends Connection {
   /** The events that a reader of the streaming protocol has seen, and the frames that readers of runs have. */
@@ -34,11 +40,12 @@ export class Sights extends Connection {
   async thread(left = 0): Promise<unknown> {
     const thread = await this.json<WireThread>(`${this.path}?include=ttl`);
     if (typeof thread === "number") return thread;
-    const { status, values, interrupts, ttl } = thread;
+    const { status, values, interrupts, ttl, metadata } = thread;
     this.asked.thread = interrupts;
     const real = ttl && Date.parse(ttl.expires_at) - Date.now();
     return {
       status,
+      graph: metadata.graph_id === this.graphId ? "own" : "other",
       values: toValues(values),
       asks: listAsks(interrupts),
       ttl: ttl && { strategy: ttl.strategy, ms: ttl.ttl_minutes * MINUTE, left: isNear(real ?? 0, left) ? left : real },
@@ -74,10 +81,17 @@ export class Sights extends Connection {
   }
 
   async runs(): Promise<unknown> {
-    const runs = await this.json<{ run_id: string; status: string }[]>(`${this.path}/runs?limit=100`);
+    const runs = await this.json<{ run_id: string; status: string; assistant_id: string }[]>(
+      `${this.path}/runs?limit=100`,
+    );
     if (typeof runs === "number") return runs;
     const names = new Map([...this.ids].map(([name, id]) => [id, name]));
-    return runs.map(({ run_id, status }) => `${names.get(run_id) ?? "unknown"} ${status}`).sort();
+    const own = defaultAssistantId(this.graphId);
+    return runs
+      .map(({ run_id, status, assistant_id: assistant }) =>
+        formatRun(names.get(run_id) ?? "unknown", status, assistant === own ? undefined : assistant),
+      )
+      .sort();
   }
 
   async found(): Promise<unknown> {

@@ -5,6 +5,7 @@ import { expect } from "vitest";
 import { flowControl } from "../../src/limits/flow/rpc.ts";
 import { putRule, uses } from "../limits/flow/put-rule.ts";
 import type { Caller } from "../support/caller.ts";
+import type { Case } from "./dimensions.ts";
 
 /** A batch, and the copies of a thread, have runs of one case at the same time. */
 const SLOTS = 3;
@@ -20,13 +21,31 @@ export async function limit(caller: Caller, graphId: string): Promise<void> {
  */
 export async function endLimit(caller: Caller, graphId: string): Promise<void> {
   const left = async () => {
-    await runDurableObjectAlarm(env.LIMITER.getByName(caller.workspaceId)).catch(() => undefined);
+    await wakeLimiter(caller);
     const all = (await uses(caller, 1_000)).filter(({ rule }) => rule === graphId);
     return all.map(({ held, waiting }) => ({ held, waiting }));
   };
   await expect.poll(left, { timeout: 90_000, interval: 200 }).toEqual([]);
   await caller.fetch(`/api/v1/flow/rules/${graphId}`, { method: "DELETE" });
 }
+
+export type Change = Exclude<Case["slots"], "none" | "free" | "taken">;
+
+/** Changes the rule under a run that waits for its slots. */
+export async function changeRule(caller: Caller, graphId: string, how: Change): Promise<void> {
+  const match = { assistant: graphId };
+  const rules = {
+    widened: { match, concurrency: SLOTS + 9 },
+    narrowed: { match: { ...match, thread: crypto.randomUUID() }, concurrency: SLOTS },
+    paused: { match, concurrency: SLOTS, paused: true },
+  };
+  if (how === "deleted") await caller.fetch(`/api/v1/flow/rules/${graphId}`, { method: "DELETE" });
+  else await putRule(caller, graphId, rules[how]);
+}
+
+/** What waits in the limiter is woken. */
+export const wakeLimiter = ({ workspaceId }: Caller): Promise<boolean | undefined> =>
+  runDurableObjectAlarm(env.LIMITER.getByName(workspaceId)).catch(() => undefined);
 
 /** Takes all slots of the case until the function that it gives is called. */
 export async function takeSlots({ workspaceId }: Caller, graphId: string): Promise<() => Promise<void>> {

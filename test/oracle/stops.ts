@@ -2,15 +2,23 @@
 import type { Case } from "./dimensions.ts";
 import * as gates from "./gates.ts";
 import type { Step } from "./program.ts";
+import { cancel, whileAtWork } from "./others.ts";
+import type { RunSpec } from "./model.ts";
 import type { Gate, World } from "./world.ts";
 
 const HOUR = 3_600_000;
 
 /** Whether the case stops a run, or does something to its thread, while a node is at work. */
-export function needsHold({ stop, lifecycle, moment }: Case): boolean {
-  const inFlight = moment === "stop" && (lifecycle === "deletion" || lifecycle === "run deletion");
-  return stop !== "none" || inFlight;
+export function needsHold(given: Case): boolean {
+  const { stop, other, removal } = given;
+  return (
+    stop !== "none" || other === "queued" || removal === "asked" || removal === "with one behind" || isTaken(given)
+  );
 }
+
+/** Whether what happens to its thread opens the gate of the run at work. */
+const isTaken = ({ stop, lifecycle, moment }: Case): boolean =>
+  stop === "none" && moment === "stop" && (lifecycle === "deletion" || lifecycle === "run deletion");
 
 /** The node that is at work when the run with the last answer is stopped. */
 export function heldBy({ at, pause }: Case): Gate {
@@ -20,11 +28,10 @@ export function heldBy({ at, pause }: Case): Gate {
 
 /** The steps that stop a run that waits at the gate of `node`, or let it end. */
 export function listSteps(given: Case, name: string, node: Gate): Step[] {
-  const target = (world: World) => (name === "last answer" ? (world.model.runs.at(-1)?.name ?? "") : name);
+  // Runs of others, and the one behind it, come while it is at work.
+  const isAnswer = ({ name: own, assistant }: RunSpec) => assistant === undefined && own !== "b";
+  const target = ({ model }: World) => (name === "last answer" ? (model.runs.findLast(isAnswer)?.name ?? "") : name);
   const { stop } = given;
-  // What happens to its thread comes next, and opens the gate.
-  if (stop === "none" && needsHold(given))
-    return [{ name: `${name} is at work`, work: (world) => world.weir.waitUntilReached(node) }];
   const end = {
     name: `${name} ends`,
     work: async (world: World) => {
@@ -35,24 +42,25 @@ export function listSteps(given: Case, name: string, node: Gate): Step[] {
       if (!world.model.temporary) await world.check();
     },
   };
-  if (stop === "none") return [end];
+  if (!needsHold(given)) return [end];
+  const isAtWork = {
+    name: `${name} is at work`,
+    work: async (world: World) => {
+      // The run may have ended without this node.
+      if (world.model.open.some((one) => one.name === target(world))) await world.weir.waitUntilReached(node);
+    },
+  };
+  const meanwhile = [isAtWork, ...whileAtWork(given, target)];
+  if (stop === "none") return isTaken(given) ? meanwhile : [...meanwhile, end];
   const work = async (world: World) => {
     const run = target(world);
-    // The run may have ended without this node.
     if (!world.model.open.some((one) => one.name === run)) return;
-    await world.weir.waitUntilReached(node);
     await STOPS[stop](world, run, node);
   };
-  return [{ name: `${stop} of ${name}`, work }, end];
+  return [...meanwhile, { name: `${stop} of ${name}`, work }, end];
 }
 
 type Stop = (world: World, run: string, node: Gate) => Promise<void>;
-
-export async function cancel(world: World, run: string, action: "interrupt" | "rollback", wait = true): Promise<void> {
-  const path = `${world.weir.path}/runs/${world.weir.ids.get(run)}/cancel?wait=${wait ? 1 : 0}&action=${action}`;
-  const { status } = await world.weir.call(path, { method: "POST" });
-  world.expect("the answer to cancel", status, wait ? 204 : 202);
-}
 
 /** Either way to stop a run for another one, by the case's seed. */
 export const eitherStop = ({ random }: World) => (random.next() < 0.5 ? "interrupt" : "rollback");
@@ -79,6 +87,7 @@ const STOPS: Record<Exclude<Case["stop"], "none">, Stop> = {
   async timeout(world, run) {
     await world.clock.sleep(2 * HOUR);
     await world.weir.kill();
+    world.model.crash();
     world.model.advance(2 * HOUR);
     world.model.stop(run, "timeout");
     await world.weir.runs();
@@ -88,6 +97,8 @@ const STOPS: Record<Exclude<Case["stop"], "none">, Stop> = {
   async kill(world, _run, node) {
     gates.forget(world.weir.graphId, node);
     await world.weir.kill();
+    world.model.crash();
+    world.model.settle();
     await world.weir.thread();
     await world.weir.waitUntilReached(node);
   },
@@ -97,6 +108,7 @@ const STOPS: Record<Exclude<Case["stop"], "none">, Stop> = {
     world.hold(node, "stubborn");
     const how = eitherStop(world);
     await world.weir.stopAndDie(world.weir.ids.get(run) ?? "", how);
+    world.model.crash();
     world.model.stop(run, how);
     await world.weir.runs();
     await world.finish(run);

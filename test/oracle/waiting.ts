@@ -1,9 +1,11 @@
 /** What happens on a thread while a delayed run waits: it is as at rest, and takes other runs. */
 import { readOffset } from "../support/clock.ts";
+import type { Case } from "./dimensions.ts";
+import { cancel, update } from "./others.ts";
 import { LATE_MS } from "./patience.ts";
 import type { RunSpec } from "./model.ts";
 import type { Step } from "./program.ts";
-import { cancel, eitherStop } from "./stops.ts";
+import { eitherStop } from "./stops.ts";
 import type { Start } from "./weir.ts";
 import { Mismatch, type World } from "./world.ts";
 
@@ -19,12 +21,6 @@ async function expectRest(world: World): Promise<void> {
   if (left < SOON) throw new Mismatch(`an alarm comes in ${left} ms, though only a delayed run waits`);
   const due = world.model.open[0]?.due ?? 0;
   if (left > due - world.model.now + SOON) throw new Mismatch(`the alarm comes in ${left} ms, after the run is due`);
-}
-
-async function update(world: World): Promise<void> {
-  const body = { values: { log: ["update"] }, as_node: world.weir.shape.last ?? "close" };
-  const response = await world.weir.call(`${world.weir.path}/state`, { body });
-  world.expect("the answer to a state update", response.status, world.model.update("update"));
 }
 
 /** A run that must be the only one is refused. One that waits longer is cancelled, and those that are due at once end. */
@@ -53,12 +49,13 @@ export const startSooner = async (world: World, due: number): Promise<void> =>
   world.start({ name: "sooner", turn: "sooner", afterMs: due });
 
 /** The steps between the request for a delayed run and its begin. */
-export function stepsWhileWaiting(check: Step): Step[] {
+export function stepsWhileWaiting(given: Case, check: Step): Step[] {
   return [
     { name: "rest", work: expectRest },
     check,
-    { name: "a state update while t2 waits", work: update },
-    check,
+    ...(given.form === "functional"
+      ? []
+      : [{ name: "a state update while t2 waits", work: (world: World) => update(world, { log: "update" }) }, check]),
     { name: "other runs while t2 waits", work: startOthers },
     { name: "rest after other runs", work: expectRest },
     check,

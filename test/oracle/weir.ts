@@ -128,9 +128,11 @@ export class Weir extends Sights {
     }));
   }
 
-  async #body({ turn, doc, answers, breakpoint, afterMs, strategy, webhook }: RunSpec): Promise<Json> {
+  async #body(spec: RunSpec): Promise<Json> {
+    const { turn, doc, answers, breakpoint, afterMs, strategy, webhook, durability } = spec;
     return {
-      assistant_id: this.assistantId,
+      assistant_id: spec.assistant ?? this.assistantId,
+      ...(durability !== "async" && { durability }),
       ...(turn !== undefined && { input: toInput(turn, doc) }),
       ...(answers && { command: { resume: await this.#resume(answers) } }),
       ...(breakpoint && { interrupt_before: [this.shape.last ?? "close"] }),

@@ -4,7 +4,8 @@ import type { Case } from "./dimensions.ts";
 import * as gates from "./gates.ts";
 import { type Model, type RunSpec } from "./model.ts";
 import type { SharedClock } from "./shared-clock.ts";
-import { takeSlots } from "./slots.ts";
+import { type Change, changeRule, limit, takeSlots, wakeLimiter } from "./slots.ts";
+import { formatRun } from "./sights.ts";
 import { difference, modelValues } from "./views.ts";
 import type { Start, Weir } from "./weir.ts";
 
@@ -53,30 +54,62 @@ export class World {
     this.model.settle();
   }
 
+  /** The run with what all runs of the case have: a command has no webhook and no durability. */
+  complete(spec: RunSpec, { reader }: Start = {}): RunSpec {
+    const durability = reader === "protocol" && !spec.breakpoint ? "async" : this.given.durability;
+    return { ...spec, webhook: reader !== "protocol", durability };
+  }
+
   async start(spec: RunSpec, how: Start = {}): Promise<void> {
-    const webhook = how.reader !== "protocol";
-    const free = this.#meetsTakenSlots(spec) ? await takeSlots(this.weir.caller, this.weir.graphId) : undefined;
-    const real = await this.weir.start({ ...spec, webhook }, how);
-    const wanted = this.model.start({ ...spec, webhook });
-    if (free && real === 200) await this.#expectWaiting(spec.name);
+    const { caller, graphId } = this.weir;
+    const free = this.#meetsTakenSlots(spec) ? await takeSlots(caller, graphId) : undefined;
+    const whole = this.complete(spec, how);
+    const real = await this.weir.start(whole, how);
+    const wanted = this.model.start(whole);
+    if (free && real === 200) {
+      await this.#expectWaiting(spec.name);
+      const { slots } = this.given;
+      if (slots !== "none" && slots !== "free" && slots !== "taken") await this.#changeRule(spec.name, slots, free);
+    }
     await free?.();
     this.expect(`the request for ${spec.name}`, real, wanted);
   }
 
   /** A run that is the only one of its thread, and due, claims its slots at once. */
-  #meetsTakenSlots({ afterMs }: RunSpec): boolean {
-    return this.given.slots === "taken" && !afterMs && this.model.exists && this.model.open.length === 0;
+  #meetsTakenSlots({ afterMs, assistant }: RunSpec): boolean {
+    const isLimited = assistant === undefined && this.given.slots !== "none" && this.given.slots !== "free";
+    return isLimited && !afterMs && this.model.exists && this.model.open.length === 0;
   }
 
   async #expectWaiting(name: string): Promise<void> {
+    if (!(await this.#looks(name, ({ status, position }) => status === "pending" && position !== undefined)))
+      throw new Mismatch(`${name} does not wait for its slots`);
+  }
+
+  /** Looks at a run until it is so. */
+  async #looks(name: string, isSo: (run: { status: string; position?: number }) => boolean): Promise<boolean> {
     const path = `${this.weir.path}/runs/${this.weir.ids.get(name) ?? ""}`;
     for (let tries = 0; tries < 500; tries += 1) {
       const run = await this.weir.json<{ status: string; position?: number }>(path);
-      if (typeof run === "number" || run.status !== "pending") break;
-      if (run.position !== undefined) return;
+      if (typeof run === "number") return false;
+      if (isSo(run)) return true;
+      await wakeLimiter(this.weir.caller);
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
-    throw new Mismatch(`${name} does not wait for its slots`);
+    return false;
+  }
+
+  /** The rule changes under a run that waits: it no longer holds the run back, or goes on to with all slots free. */
+  async #changeRule(name: string, how: Change, free: () => Promise<void>): Promise<void> {
+    const { caller, graphId } = this.weir;
+    await changeRule(caller, graphId, how);
+    if (how === "paused") {
+      await free();
+      await wakeLimiter(caller);
+      await this.#expectWaiting(name);
+    } else if (!(await this.#looks(name, ({ status }) => status !== "pending")))
+      throw new Mismatch(`${name} waits for a rule that is ${how}`);
+    await limit(caller, graphId);
   }
 
   /** The run ends, and its caller gets what the model says. */
@@ -90,6 +123,10 @@ export class World {
       : run.status === "error" || run.status === "timeout"
         ? "error"
         : `an end, but the model says ${run.status}`;
+    // A function that pauses has no values yet.
+    const asks = (result: unknown) => (result as { asks?: unknown }).asks;
+    if (this.given.form === "functional" && run.result && run.result.asks.length > 0)
+      return this.expect(`what ${name} asks`, asks(real), asks(wanted));
     this.expect(`the result of ${name}`, real, wanted);
   }
 
@@ -109,11 +146,16 @@ export class World {
     const ttl = model.ttl && { strategy: model.ttl.strategy, ms: model.ttl.ms, left: model.ttl.expires - model.now };
     this.expect("GET /threads/{id}", await weir.thread(ttl?.left), {
       status: model.status,
+      graph: model.owner,
       values: modelValues(model.values),
       asks: model.asks,
       ttl,
     });
-    this.expect("GET /runs", await weir.runs(), model.runs.map(({ name, status }) => `${name} ${status}`).sort());
+    this.expect(
+      "GET /runs",
+      await weir.runs(),
+      model.runs.map(({ name, status, assistant }) => formatRun(name, status, assistant)).sort(),
+    );
     if (model.graph !== "works") {
       this.expect("GET /state", await weir.state(), 409);
       this.expect("GET /history", await weir.history(), 409);
@@ -129,10 +171,10 @@ export class World {
   }
 
   async checkHistory(): Promise<void> {
-    const wanted = this.model.checkpoints.toReversed().map(({ source, step, values, tasks }) => {
+    const wanted = this.model.checkpoints.toReversed().map(({ source, step, values, tasks, isOther }) => {
       const { log, said, doc } = modelValues(values);
       // A node that the graph has no more is next nowhere.
-      const gone = this.model.last === "close" ? "" : "close";
+      const gone = isOther || this.model.last === "close" ? "" : "close";
       const next = tasks.map(({ node }) => node).filter((node) => node !== gone);
       return { source, step, next: next.sort(), log: log.join(), said: [said.length, said.at(-1)], doc };
     });
