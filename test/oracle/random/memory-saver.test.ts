@@ -147,7 +147,7 @@ class Pair {
       case "goto":
         return run(new Command({ goto: node }), { command: { goto: node } });
       case "send": {
-        const sent = { log: ["sent"], n: 7, ...("messages" in local.values && { messages: [] }) };
+        const sent = { log: ["sent"], n: 7, ...("messages" in (local.values ?? {}) && { messages: [] }) };
         return run(new Command({ goto: [new Send(node, sent)] }), { command: { goto: [{ node, input: sent }] } });
       }
       case "command": {
