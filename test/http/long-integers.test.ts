@@ -32,7 +32,8 @@ const NEXT = "1234567890123456788";
 /** Past 64 bits, where SQLite has no integer. */
 const LONGER = "-123456789012345678901234567890";
 const user = `{"user":${LARGE},"deep":{"list":[${LARGE},"${LARGE}",1]},"longer":${LONGER},"small":7}`;
-const METADATA_OF_RUN = `"metadata":{"created_by":"system",${user.slice(1)}`;
+/** The end of the metadata of a run: those of its assistant and its thread come first. */
+const METADATA_OF_RUN = `,${user.slice(1)},"multitask_strategy"`;
 const ROUNDED = Number(LARGE);
 
 let caller: Caller;

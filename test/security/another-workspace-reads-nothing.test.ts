@@ -27,13 +27,8 @@ const ELSEWHERE: Record<string, number> = {
   "POST /threads/:thread_id/commands": 200,
   "GET /threads/:thread_id/traces": 200,
   "GET /traces/:run_id/runs": 200,
-  // A patch may come before its run: it makes one in the caller's workspace.
+  // A patch may come before its run, so it waits for one in the caller's workspace.
   "PATCH /runs/:run_id": 202,
-  // That run is the one that is shared.
-  "GET /runs/:run_id/share": 200,
-  "PUT /runs/:run_id/share": 200,
-  "POST /runs/:run_id/share": 200,
-  "DELETE /runs/:run_id/share": 200,
   // None of the caller's queues.
   "GET /annotation-queues/:run_id/queues": 200,
   // A thing of this name of the caller's own.
@@ -48,11 +43,12 @@ const ELSEWHERE_API: Record<string, number> = {
   "DELETE /api/threads/:thread_id": 204,
   "POST /api/threads/:thread_id/state": 422,
   "GET /api/threads/:thread_id/stream": 404,
-  "DELETE /api/v2/runs/:run_id/share": 204,
 };
 
 /** The owner's answers of 400 and above. */
 const OWNED: Record<string, number> = {
+  // The alert has not changed.
+  "POST /api/v1/alerts/:alert_id/history/:change_id/resend": 404,
   "GET /api/threads/:thread_id/stream": 404,
   "GET /api/threads/:thread_id/stream/events": 426,
   "GET /threads/:thread_id/stream/events": 426,

@@ -35,6 +35,8 @@ export interface Things {
   queue_id: string;
   rule_id: string;
   alert_id: string;
+  /** The id of a change of the alert; a test that needs one stores it. */
+  change_id: string;
   /** What the queue has: the trace's run. */
   item_id: string;
   /** The owner, name, and a commit and a tag of a prompt. */
@@ -190,6 +192,7 @@ export async function makeThings(
     queue_id,
     rule_id,
     alert_id,
+    change_id: crypto.randomUUID(),
     item_id: String(item.id),
     owner: "-",
     repo,

@@ -98,9 +98,9 @@ export const alertRoutes = new Hono<App>()
     async (c) => {
       const { alert_id, change_id } = c.req.valid("param");
       const row = await requireAlert(c, alert_id);
-      await audit(c, { action: "alert.resent", targetId: row.id, detail: { name: row.name, change: change_id } });
       const event = await resendEvent(database(c.env.DB), row.id, change_id, Date.now());
       if (!event) throw new Problem(404, "Change not found.");
+      await audit(c, { action: "alert.resent", targetId: row.id, detail: { name: row.name, change: change_id } });
       return c.json(toWireChange(row, event));
     },
   )

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { maxBytes, METADATA_BYTES } from "../../lib/bytes.ts";
 import { choosing, Flag, many, optional, pagingQuery, unread, unserved, Uuid } from "../../http/shapes.ts";
-import { JsonMembers, JsonObject } from "../../lib/json.ts";
+import { JsonFilter, JsonMembers, JsonObject } from "../../lib/json.ts";
 import { Time } from "../time.ts";
 
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(500));
@@ -44,7 +44,7 @@ export const ListProjects = choosing({
   name_contains: v.optional(v.string()),
   reference_dataset: many(Uuid),
   reference_free: v.optional(Flag),
-  metadata: v.optional(v.pipe(v.string(), v.parseJson(undefined, "expected a JSON object"), JsonObject)),
+  metadata: v.optional(v.pipe(v.string(), v.parseJson(undefined, "expected a JSON object"), JsonFilter)),
   sort_by: v.optional(v.picklist(["name", "start_time", "last_run_start_time"]), "start_time"),
   sort_by_desc: v.optional(Flag, "true"),
   include_stats: v.optional(Flag, "false"),

@@ -256,7 +256,7 @@ describe("the state of a client", () => {
 });
 
 it("two responses to two questions of the same conversation are two runs", async () => {
-  const client = await Client.open("asker");
+  const client = await Client.open("agui_asker");
   const { outcome } = last(await client.ask([user("u1", "one")]));
   const [one, two] = (outcome.interrupts as Json[]).map(({ id }) => ({
     interruptId: id as string,

@@ -100,17 +100,17 @@ const asks = (node: string) => async (_state: object, config: LangGraphRunnableC
   await pass(node, config);
   return { log: [`${node} ${answer}`] };
 };
-const asker = new StateGraph(Plain)
+const agui_asker = new StateGraph(Plain)
   .addNode("left", asks("left"))
   .addNode("right", asks("right"))
   .addEdge(START, "left")
   .addEdge(START, "right")
   .addEdge("left", END)
   .addEdge("right", END)
-  .compile({ name: "asker" });
+  .compile({ name: "agui_asker" });
 
 Object.assign(graphs, {
-  asker,
+  agui_asker,
   short,
   gated: chat(Plain, "gated"),
   gated_delta: chat(Delta as unknown as typeof Plain, "gated_delta"),
