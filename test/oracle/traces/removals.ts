@@ -136,7 +136,7 @@ export async function arriveAfterwards(world: World, doomed: Doomed | undefined)
   if (given.afterwards === "feedback") await world.give(root.id, toIso(root.start));
   if (given.afterwards === "nothing" || given.afterwards === "feedback" || given.afterwards === "during") return;
   const writes = given.afterwards === "patch" ? [patch] : world.programs.run({ above: root.dotted }).writes;
-  if (project.isDeleted) world.renew();
-  await world.send(writes, "batch");
-  if (doomed && given.removal === "project") await world.findAgain();
+  if (!project.isDeleted) return world.send(writes, "batch");
+  // It is late: without its root's post nothing of a trace begins again.
+  await world.weir.send(writes, "batch", world.random);
 }

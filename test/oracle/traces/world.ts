@@ -8,7 +8,7 @@ import type { Feedback, Write } from "./run.ts";
 import type { Weir } from "./weir.ts";
 
 export class World {
-  project = new Project("main");
+  readonly project = new Project("main");
   /** A project beside it, of which nothing is deleted. */
   readonly other = new Project("other");
   readonly programs: Programs;
@@ -40,19 +40,6 @@ export class World {
     } catch (error) {
       this.differences.push(error instanceof Error ? error.message : String(error));
     }
-  }
-
-  /** The project's name is free again. The next run makes another project of this name. */
-  renew(): void {
-    this.project = new Project(this.project.name);
-  }
-
-  /** Reads the id of the project that a run has made. */
-  async findAgain(): Promise<void> {
-    const before = this.session;
-    const [found] = (await this.weir.call(`/sessions?name=${this.project.name}`)) as { id: string }[];
-    if (!found || found.id === before) throw new Error("a run makes no project in the place of a deleted one");
-    this.weir.ids.set(this.project.name, found.id);
   }
 
   /** Sends writes, and takes them into the model. */
