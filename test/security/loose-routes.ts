@@ -37,7 +37,7 @@ export const LOOSE: Record<string, string> = {
   ),
   ...explainRoutes(
     "It reads no body",
-    `POST /alerts/:alert_id/test | POST /bulk-exports/destinations/:id/check | POST /datasets/:dataset_id/index/sync | POST /encryption-keys
+    `POST /alerts/:alert_id/test | POST /alerts/:alert_id/history/:change_id/resend | POST /bulk-exports/destinations/:id/check | POST /datasets/:dataset_id/index/sync | POST /encryption-keys
     POST /internal/truncate`,
   ),
   ...explainRoutes("It reads nothing that is stored", "POST /runs/query/validate"),

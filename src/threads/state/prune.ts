@@ -78,7 +78,7 @@ export async function removeRun(context: ThreadContext, removal: Removal): Promi
     logError(error, { thread: context.threadId, while: "reading the state after a run was deleted" });
     return undefined;
   });
-  if (graph) await refresh(context, graph, during);
+  if (graph || !checkpoints.get("")) await refresh(context, graph, during);
   return isWhole;
 }
 

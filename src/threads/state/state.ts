@@ -194,9 +194,15 @@ export async function readWritten(context: ThreadContext): Promise<ValueRefs | u
   }
 }
 
-/** Makes the thread's record show its latest checkpoint. `keepsFailure`: the last run failed after what is shown. */
-export async function refresh(context: ThreadContext, graph: Graph, keepsFailure = false): Promise<void> {
-  const { values, next } = await readSnapshot(graph, saver(context), { threadId: context.threadId });
+const NOTHING = { values: {}, next: [] };
+
+/**
+ * Makes the thread's record show its latest checkpoint, which `graph` reads; without a graph there is none. `keepsFailure`: the last run
+ * failed after what is shown.
+ */
+export async function refresh(context: ThreadContext, graph: Graph | undefined, keepsFailure = false): Promise<void> {
+  const at = { threadId: context.threadId };
+  const { values, next } = graph ? await readSnapshot(graph, saver(context), at) : NOTHING;
   const { record } = context;
   if (!record) return;
   const now = Date.now();
