@@ -35,9 +35,14 @@ async function newWorld(): Promise<void> {
   const ids = { grant_id: String(grant?.id), client_id: client };
   const things = await makeThings(createAsk(caller), `audited-${worlds.length}`, ids);
   await env.DB.prepare(
-    "insert into delivery_events (id, workspace_id, owner, event, at, receivers, attempts) values (?, ?, ?, '{}', 0, '[]', 0)",
+    "insert into delivery_events (id, workspace_id, owner, event, at, receivers, attempts) values (?, ?, ?, ?, 0, '[]', 0)",
   )
-    .bind(things.change_id, caller.workspaceId, things.alert_id)
+    .bind(
+      things.change_id,
+      caller.workspaceId,
+      things.alert_id,
+      JSON.stringify({ from: "ok", to: "firing", value: 1, at: 0 }),
+    )
     .run();
   worlds.push({ caller, things: { ...things, member_session_id: (await signIn(things.member_id)).session } });
 }
