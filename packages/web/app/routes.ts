@@ -34,7 +34,7 @@ export interface View {
 
 // oxfmt-ignore
 export const VIEWS: View[] = [
-  { path: "/chat", group: "Chat", name: "Chat", permission: "threads.read", icon: "MessageSquare", purpose: "Talk to an agent", load: () => import("../chat/Chat.tsx"), prefetch: readChat, idle: [() => import("./sidebar/Sidebar.tsx"), () => import("../chat/turn/Markdown.tsx"), () => import("../chat/session/StreamClient.tsx"), () => import("../chat/welcome/Welcome.tsx")] },
+  { path: "/chat", group: "Chat", name: "Chat", permission: "threads.read", icon: "MessageSquare", purpose: "Talk to an agent", load: () => import("../chat/Chat.tsx"), prefetch: readChat, idle: [() => import("./sidebar/Sidebar.tsx"), () => import("../chat/turn/Markdown.tsx"), () => import("../chat/session/StreamClient.tsx"), () => import("../chat/welcome/Welcome.tsx"), () => import("../chat/turn/Decision.tsx")] },
   { path: "/", group: "Observe", name: "Overview", permission: "traces.read", ranged: true, icon: "Gauge", purpose: "What runs, waits, failed, and what it costs", load: () => import("../console/overview/Overview.tsx"), idle: [] },
   { path: "/traces", group: "Observe", name: "Traces", permission: "traces.read", ranged: true, icon: "List", purpose: "See every step of a run", load: () => import("../traces/Traces.tsx"), prefetch: readTraces, idle: [] },
   { path: "/console/threads", group: "Observe", name: "Threads", permission: "threads.read", ranged: true, icon: "MessagesSquare", purpose: "Find a thread of any user", load: () => import("../console/threads/Threads.tsx") },

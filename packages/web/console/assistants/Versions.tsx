@@ -9,6 +9,7 @@ import { State } from "../../resources/State.tsx";
 import { type Column, Table } from "../../ui/Table.tsx";
 import { Time } from "../../ui/Time.tsx";
 import work from "../../resources/work.module.css";
+import { ownConfig } from "./draft.ts";
 import css from "./assistants.module.css";
 import { activateVersion, type AssistantRow, useVersions, type Version } from "./queries.ts";
 import { ShowMore } from "../../resources/ListPage.tsx";
@@ -117,5 +118,13 @@ function OneVersion({ shown, rows, active }: { shown: Version; rows: Version[]; 
 
 /** The members that a version fixes. */
 function pickConfiguration({ graph_id, name, description, config, context, metadata }: Version) {
-  return { graph_id, name, description: description ?? "", config, context: context ?? {}, metadata: metadata ?? {} };
+  const own = ownConfig(config, context);
+  return {
+    graph_id,
+    name,
+    description: description ?? "",
+    config: own,
+    context: context ?? {},
+    metadata: metadata ?? {},
+  };
 }

@@ -2,6 +2,16 @@
 import type { AssistantSchemas } from "../../api/types.ts";
 import { type Field, fieldOfSchema, fieldOfValue, fromText, toText } from "../../ui/fields.ts";
 
+type Members = Record<string, unknown>;
+
+/** The run configuration without what repeats the context: the server shows each value of one in the other. */
+export function ownConfig({ configurable, ...config }: Members, context: Members | null | undefined): Members {
+  const own = Object.entries((configurable ?? {}) as Members).filter(
+    ([name, value]) => JSON.stringify(value) !== JSON.stringify(context?.[name]),
+  );
+  return own.length > 0 ? { ...config, configurable: Object.fromEntries(own) } : config;
+}
+
 interface Configured {
   name: string;
   description?: string | null;
@@ -41,7 +51,7 @@ export function toDraft({ name, description, config, context, metadata }: Config
     name,
     description: description ?? "",
     texts: Object.fromEntries(fields.map((field) => [field.name, toText(context?.[field.name], field.kind)])),
-    config: JSON.stringify(config, null, 2),
+    config: JSON.stringify(ownConfig(config, context), null, 2),
     metadata: JSON.stringify(metadata ?? {}, null, 2),
   };
 }
