@@ -15,7 +15,7 @@ import {
 } from "../types.ts";
 import { refuseBroken, waitingThread } from "../state/migrate.ts";
 import { EncryptedObject, type ThreadParts, isUnreadable, readThreadParts, removeUnreadable } from "./parts.ts";
-import { runDeleted, withLimitsNow } from "../runs/insert.ts";
+import { runDeleted, threadDeleted, withLimitsNow } from "../runs/insert.ts";
 import { findLinkState, requestToResume, listLinks, makeLink, ownLink, removeLink } from "../interrupts/links/links.ts";
 import { NEWER_ALARM_MS } from "../../lib/object-tables.ts";
 import { isKeyDestroyed } from "../../access/encryption/ring.ts";
@@ -85,14 +85,6 @@ export interface ThreadHooks {
     state: (at: number) => EventText | undefined,
   ): ThreadProtocol;
 }
-
-/** The answer to a repeated request whose thread is gone. */
-const threadDeleted = () =>
-  remoteProblem(
-    409,
-    "The thread of this request was deleted. A repeated request does not make it again: send a new one.",
-    "thread_deleted",
-  );
 
 /** Characters of the longest state in the answer to a copy: an RPC message holds at most 32 MiB. */
 const LONG_STATE = 8_000_000;

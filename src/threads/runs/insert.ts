@@ -64,6 +64,14 @@ export const runDeleted = (): Error =>
     "run_deleted",
   );
 
+/** The answer to a repeated request whose thread is gone. */
+export const threadDeleted = (): Error =>
+  remoteProblem(
+    409,
+    "The thread of this request was deleted. A repeated request does not make it again: send a new one.",
+    "thread_deleted",
+  );
+
 /**
  * Throws 409 when an interrupt that the run must resume no longer waits, and says which response was accepted. A run of the API
  * names no interrupt here: with `strict_resume` it fails when it begins (interrupts/resume.ts), else its response is not used.
