@@ -40,7 +40,8 @@ import {
   UNREADABLE_SUMMARY,
 } from "../record.ts";
 import type * as rpc from "../rpc.ts";
-import { deleteRun, type Runner } from "../runs/runner.ts";
+import { deleteRun } from "../runs/removal.ts";
+import type { Runner } from "../runs/runner.ts";
 import type { SentReaders } from "../runs/sent.ts";
 import { chooseOpen, listOpen, listRuns, readResult } from "../runs/lists.ts";
 import { runStream, threadStream } from "../runs/stream.ts";

@@ -9,6 +9,8 @@ import type { ThreadContext } from "../context.ts";
 import type { Removal, ThreadRecord } from "../record.ts";
 import { isInFlight, type RunRecord } from "../run.ts";
 import { removeRun } from "../state/prune.ts";
+import type { StopReason } from "../types.ts";
+import type { Outbox } from "./outbox.ts";
 import { fingerprintId, REPEAT_MS } from "./insert.ts";
 
 /** Deletes the run's row. Called inside a transaction, before which the thread's row is written or after which it is. */
@@ -72,4 +74,30 @@ function eraseNext(context: ThreadContext, removal: Removal): Removal | undefine
   context.keepRecord(changed);
   eventLog.recent.forget();
   return left;
+}
+
+/** The runs of a thread. */
+interface Runs {
+  open: readonly RunRecord[];
+  busy: boolean;
+  stop(runId: string, reason: StopReason): void;
+  ended(runId: string): Promise<void>;
+  delete(run: RunRecord): Promise<void>;
+  remove(): Promise<void>;
+}
+
+/** Stops the run if it is open, and deletes it once the outbox does not need it. False when there is none. */
+export async function deleteRun(context: ThreadContext, runner: Runs, outbox: Outbox, runId: string): Promise<boolean> {
+  // An earlier attempt of the call may have recorded the deletion, before its object restarted.
+  if (!context.run(runId) && !context.record?.removals?.some(({ run_id }) => run_id === runId)) return false;
+  // The end of a run that is stopped deletes it, so that the next run does not begin on what it leaves.
+  while (runner.open.some((run) => run.id === runId)) {
+    runner.stop(runId, "rollback");
+    await runner.ended(runId);
+  }
+  while (!outbox.isSealed(runId)) await outbox.seal(runId);
+  const run = context.run(runId);
+  await (run ? runner.delete(run) : runner.remove());
+  await context.project(runner);
+  return true;
 }

@@ -580,26 +580,3 @@ export class Runner {
     this.arm();
   }
 }
-
-// Deletes a run of a thread.
-
-/** Stops the run if it is open, and deletes it once the outbox does not need it. False when there is none. */
-export async function deleteRun(
-  context: ThreadContext,
-  runner: Runner,
-  outbox: Outbox,
-  runId: string,
-): Promise<boolean> {
-  // An earlier attempt of the call may have recorded the deletion, before its object restarted.
-  if (!context.run(runId) && !context.record?.removals?.some(({ run_id }) => run_id === runId)) return false;
-  // The end of a run that is stopped deletes it, so that the next run does not begin on what it leaves.
-  while (runner.open.some((run) => run.id === runId)) {
-    runner.stop(runId, "rollback");
-    await runner.ended(runId);
-  }
-  while (!outbox.isSealed(runId)) await outbox.seal(runId);
-  const run = context.run(runId);
-  await (run ? runner.delete(run) : runner.remove());
-  await context.project(runner);
-  return true;
-}
