@@ -326,12 +326,14 @@ export class Model {
     for (const task of here.tasks) {
       if (task.result) continue;
       if (this.#isHeld(task)) return "waits";
-      if (task.node === "speak" || task.node === FUNCTION) run.spoke = turn;
+      // What a function has said is kept with its task, and is sent again with its result.
+      if (task.node === "speak" || (task.node === FUNCTION && task.askedBy === undefined)) run.spoke = turn;
       if (listAsked(task).length > 0) {
         task.askedBy ??= run.name;
         continue;
       }
       task.result = { by: run.name, log: this.#perform(task, turn, run) };
+      if (task.node === FUNCTION) run.spoke = turn;
     }
     if (here.tasks.some(({ result }) => !result)) return this.#end(run, "interrupted");
     this.#put({

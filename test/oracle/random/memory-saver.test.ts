@@ -266,7 +266,7 @@ const carry =
     if (thread.faults.length > 0) throw new Mismatch(thread.faults.join("; "));
   };
 
-const programs = choosePrograms(KINDS, makeSteps, 15, 500);
+const programs = choosePrograms(KINDS, makeSteps, 10, 500);
 
 it(
   `${programs.length} random programs are as with MemorySaver`,
