@@ -24,13 +24,26 @@ export interface SuperStep {
   as_node?: string;
 }
 
-/** The state at a checkpoint (the latest when none is named), as LangGraph gives it. */
+/**
+ * The state at a checkpoint (the latest when none is named), as LangGraph gives it. The latest is without what ended tasks of its step
+ * have written, where that cannot be applied: two of them wrote a value that takes one, or a reducer throws.
+ */
 export async function readSnapshot(
   graph: Graph,
   saver: BaseCheckpointSaver,
   options: SnapshotOptions,
 ): Promise<StateSnapshot> {
-  return bind(graph, saver).getState(toConfig(options), { subgraphs: options.subgraphs });
+  const { subgraphs, checkpointId } = options;
+  const bound = bind(graph, saver);
+  const config = toConfig(options);
+  try {
+    return await bound.getState(config, { subgraphs });
+  } catch (error) {
+    const latest = checkpointId === undefined ? await saver.getTuple(config) : undefined;
+    if (!latest) throw error;
+    // LangGraph applies no writes to a checkpoint that is named.
+    return bound.getState(latest.config, { subgraphs });
+  }
 }
 
 /** The same as wire JSON text. */

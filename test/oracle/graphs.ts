@@ -259,7 +259,7 @@ function buildNodes({ pause, delta = false, edits = false, last = "close", flaky
     state.log.push("edit");
     const said = state.messages.at(-1);
     if (said) said.content = `${said.text}!`;
-    const doc = state.doc as { edits: number };
+    const doc = (state.doc ?? { edits: 0 }) as { edits: number };
     doc.edits += 1;
     return { log: ["close"], doc };
   };

@@ -225,7 +225,7 @@ export class Model {
     const tasks = this.#listNext(as, readTurn(after));
     this.#put({ source: "update", step: step + 1, values: after, tasks });
     this.failed = false;
-    this.#touch();
+    this.touch();
     return 200;
   }
 
@@ -301,7 +301,7 @@ export class Model {
     copy.#kept = structuredClone(this.#kept);
     copy.#id = this.#id;
     copy.ttl = this.ttl;
-    copy.#touch();
+    copy.touch();
     return copy;
   }
 
@@ -326,12 +326,14 @@ export class Model {
     for (const task of here.tasks) {
       if (task.result) continue;
       if (this.#isHeld(task)) return "waits";
-      if (task.node === "speak" || task.node === FUNCTION) run.spoke = turn;
+      // What a function has said is kept with its task, and is sent again with its result.
+      if (task.node === "speak" || (task.node === FUNCTION && task.askedBy === undefined)) run.spoke = turn;
       if (listAsked(task).length > 0) {
         task.askedBy ??= run.name;
         continue;
       }
       task.result = { by: run.name, log: this.#perform(task, turn, run) };
+      if (task.node === FUNCTION) run.spoke = turn;
     }
     if (here.tasks.some(({ result }) => !result)) return this.#end(run, "interrupted");
     this.#put({
@@ -409,7 +411,7 @@ export class Model {
     if (first?.node === FUNCTION) return { log, said: [...values.said, turn, joinSaid(turn)], doc: first.doc };
     const speaks = tasks[0]?.node === "speak";
     const edited = this.edits && tasks[0]?.node === this.last;
-    const { edits } = (values.doc ?? {}) as { edits: number };
+    const { edits = 0 } = (values.doc ?? {}) as { edits?: number };
     const texts = speaks ? [...values.said, joinSaid(turn)] : values.said;
     return {
       log,
@@ -448,7 +450,7 @@ export class Model {
     }
     if (run.durability === "exit") this.#keepLast(run);
     this.#bury();
-    this.#touch();
+    this.touch();
     if (this.temporary && this.open.length === 0) this.temporary.at = this.now + this.temporary.afterMs;
     return "on";
   }
@@ -486,7 +488,7 @@ export class Model {
   }
 
   /** What happens on a thread starts its lifetime again. */
-  #touch(): void {
+  touch(): void {
     if (this.ttl) this.ttl = { strategy: this.ttl.strategy, ms: this.ttl.ms, expires: this.now + this.ttl.ms };
   }
 }

@@ -4,6 +4,7 @@ import type { Json } from "../../lib/json.ts";
 import { acceptedResponseOfRun, findAcceptedResponse, describeResponse } from "../interrupts/responses.ts";
 import { type AcceptedResponse, threadNotFound } from "../types.ts";
 import type { ThreadContext } from "../context.ts";
+import { graphIdAt } from "../state/graph.ts";
 import { namesLatest } from "../state/migrate.ts";
 import { QUEUE_LIMIT, withinMetadata } from "../limits.ts";
 import { newRecord, pendingInterrupts, type ThreadRecord, withOwner } from "../record.ts";
@@ -207,6 +208,13 @@ export const isFork = ({ request, outcome }: Pick<RunRecord, "request" | "outcom
  */
 export const isAside = ({ checkpoints }: ThreadContext, run: RunRecord): boolean =>
   isFork(run) && checkpoints.get("")?.metadata.run_id !== run.id;
+
+/**
+ * Whether the thread's state after the run is the one before it: the run is aside, or the latest checkpoint is of another graph. Its own
+ * graph has then found nothing to do, and shows the state without what the other graph has in it.
+ */
+export const leavesState = (context: ThreadContext, run: RunRecord): boolean =>
+  isAside(context, run) || graphIdAt(context, context.checkpoints.get("")) !== run.request.graph_id;
 
 /** The checkpoint of the past from which a run continues. */
 export const forkedFrom = (run: Pick<RunRecord, "request" | "outcome">): string | undefined =>

@@ -39,6 +39,7 @@ import {
   checkContinuation,
   forkedFrom,
   isAside,
+  leavesState,
   refuseLateResponses,
   chooseWrite,
   newRun,
@@ -475,7 +476,7 @@ export class Runner {
       const waits = aside || reason === "interrupt" ? await hasNextStep(this.context) : emitter.interrupted;
       // A graph that was stopped between two steps waits there, as one that paused itself.
       if (!aside) emitter.interrupted ||= waits;
-      const isCut = !aside && (reason === "interrupt" || reason === "timeout");
+      const isCut = !aside && (reason === "interrupt" || reason === "timeout" || (error && !refusal && !idle));
       const written = isCut ? await readWritten(this.context) : undefined;
       if (written) emitter.values = written;
       // It may have been rolled back in the meantime.
@@ -527,7 +528,7 @@ export class Runner {
     outcome.first_seq ??= outcome.last_seq;
     const others = this.open.filter((one) => one.id !== run.id);
     const { waits = emitter.interrupted } = ending;
-    const left = isAside(this.context, run) ? undefined : emitter.values;
+    const left = leavesState(this.context, run) ? undefined : emitter.values;
     const after = recordAfter(before, run, emitter.deltas, {
       open: others.length > 0,
       reason,

@@ -179,8 +179,8 @@ const encodeValues = ({ values: store }: ThreadContext, values: unknown): ValueR
   );
 
 /**
- * The values that a run leaves which was stopped while other tasks of its step had ended; undefined when none had, or when
- * the state cannot be read.
+ * The values that a run leaves which was stopped or has failed while other tasks of its step had ended; undefined when none had, or
+ * when the state cannot be read.
  */
 export async function readWritten(context: ThreadContext): Promise<ValueRefs | undefined> {
   try {
@@ -189,7 +189,9 @@ export async function readWritten(context: ThreadContext): Promise<ValueRefs | u
     const { values, tasks } = await readSnapshot(graph, saver(context), { threadId: context.threadId });
     return tasks.some(({ result }) => result != null) ? encodeValues(context, values) : undefined;
   } catch (error) {
-    logError(error, { thread: context.threadId, while: "reading what a stopped run has written" });
+    // A graph that cannot be made is the run's own error.
+    const isRefused = error instanceof Error && error.message.startsWith("Problem:409:");
+    if (!isRefused) logError(error, { thread: context.threadId, while: "reading what a stopped run has written" });
     return undefined;
   }
 }

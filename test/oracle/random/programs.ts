@@ -90,7 +90,9 @@ export async function carryAll(
   const left = [...programs];
   const work = async () => {
     for (let next = left.shift(); next; next = left.shift()) {
+      if (process.env.LOUD) console.log(`random programs: begins ${formatProgram(next)}`);
       const reason = await fails(carry, next);
+      if (process.env.LOUD) console.log(`random programs: ends ${formatProgram(next)} ${reason ?? ""}`);
       if (reason === undefined) continue;
       const why = known.find(({ shows }) => shows.test(`${formatProgram(next)} ${reason}`));
       if (why) {

@@ -41,7 +41,7 @@ const carry =
     }
   };
 
-const programs = choosePrograms(KINDS, makeSteps, 20, 500);
+const programs = choosePrograms(KINDS, makeSteps, 8, 500);
 
 it(
   `${programs.length} programs of random work obey the laws`,

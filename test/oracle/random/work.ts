@@ -75,8 +75,8 @@ export class Work {
     this.thread.ids.set(run, run);
   }
 
-  async #runs(): Promise<{ run_id: string; status: string }[]> {
-    const runs = await this.thread.json<{ run_id: string; status: string }[]>(`${this.thread.path}/runs?limit=100`);
+  async #runs(thread = this.thread): Promise<{ run_id: string; status: string }[]> {
+    const runs = await thread.json<{ run_id: string; status: string }[]>(`${thread.path}/runs?limit=100`);
     return typeof runs === "number" ? [] : runs;
   }
 
@@ -275,15 +275,17 @@ export class Work {
   }
 
   async #check(thread: Sights): Promise<void> {
-    const runs = await thread.json<{ run_id: string }[]>(`${thread.path}/runs?limit=100`);
-    const there = new Set(typeof runs === "number" ? [] : runs.map(({ run_id }) => run_id));
+    const runs = await this.#runs(thread);
+    const there = new Set(runs.map(({ run_id }) => run_id));
     const gone = this.#accepted
       .filter(({ run, thread: own }) => own === thread && !there.has(run))
       .map(({ run }) => run);
     const lost = gone.find((run) => !this.#mayBeGone.has(run));
     if (lost !== undefined) throw new Mismatch("a run that was accepted is lost");
     await checkLaws(thread, gone, !this.#pruned.has(thread));
-    const frames = await Promise.all([...there].map((run) => thread.frames(run)));
+    // The stream of a run that waits until it is due has no end.
+    const begun = runs.filter(({ status }) => status !== "pending");
+    const frames = await Promise.all(begun.map(({ run_id }) => thread.frames(run_id)));
     await checkReplay(
       thread,
       frames.reduce((texts, one) => classicTexts(one, texts), new Map<string, string>()),
