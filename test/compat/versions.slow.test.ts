@@ -50,7 +50,8 @@ describe.each(VERSIONS)("LangGraph %s", (version, others) => {
       if (name === "messages|chat") text += (data as [{ content: string }])[0].content;
     }
     expect(text).toBe("Hello there.");
-    expect(notes).toEqual([[], [], ["from inside"]]);
+    // The last one is the state at the interrupt.
+    expect(notes).toEqual([[], [], ["from inside"], ["from inside"]]);
     expect(counts).toMatchObject({ custom: 1, "custom|nested": 1, tasks: 6, "tasks|nested": 2, checkpoints: 4 });
     expect(counts).toMatchObject({ updates: 3, "updates|nested": 1, "values|nested": 2, debug: 10, values: 4 });
 
