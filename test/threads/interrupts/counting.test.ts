@@ -12,7 +12,7 @@ import { get, stream } from "../client.ts";
 import { ask, type Json, listQuestions, type Question, waitForEnd } from "./ask.ts";
 
 const approve = task("approve", (what: string): string => String(interrupt(`Approve ${what}?`)));
-const functional = entrypoint({ name: "functional" }, async () => ({ approved: await approve("it") }));
+const functional = entrypoint({ name: "asking_function" }, async () => ({ approved: await approve("it") }));
 
 const asks = (name: string) => () => ({
   messages: [new AIMessage({ content: `${name}: ${JSON.stringify(interrupt(`${name}?`))}` })],
@@ -24,7 +24,7 @@ const two = new StateGraph(MessagesAnnotation)
   .addEdge(START, "right")
   .compile({ name: "two" });
 const nested = new StateGraph(MessagesAnnotation).addNode("inner", two).addEdge(START, "inner").compile();
-Object.assign(graphs, { functional, two, nested });
+Object.assign(graphs, { asking_function: functional, two, asking_nested: nested });
 
 let caller: Caller;
 beforeEach(async () => {
@@ -48,11 +48,11 @@ async function wait(thread: string, assistant_id: string, body: Json): Promise<J
 
 describe("the interrupt of a functional graph's task, which its entrypoint writes, too", () => {
   it("is one on the thread, in its state and in the result of the run", async () => {
-    const { thread } = await ask(caller, "functional", {});
+    const { thread } = await ask(caller, "asking_function", {});
     const asked = await listQuestions(caller, thread);
     expect(asked).toMatchObject([{ value: "Approve it?" }]);
     expect((await get<{ interrupts: Question[] }>(caller, `/threads/${thread}/state`)).interrupts).toEqual(asked);
-    expect((await wait(thread, "functional", { input: {} })).__interrupt__).toHaveLength(1);
+    expect((await wait(thread, "asking_function", { input: {} })).__interrupt__).toHaveLength(1);
   });
 
   it("is one in a webhook, whose receiver gives a plain response", async () => {
@@ -62,17 +62,17 @@ describe("the interrupt of a functional graph's task, which its entrypoint write
       counts.push(interrupts.length);
       return Response.json(interrupts.length > 0 ? { resume: "yes" } : {});
     });
-    const { thread } = await ask(caller, "functional", {}, { webhook: "https://functional.example/run" });
+    const { thread } = await ask(caller, "asking_function", {}, { webhook: "https://functional.example/run" });
     expect(await waitForEnd(caller, thread)).toEqual({ approved: "yes" });
     await expect.poll(() => counts).toEqual([1, 0]);
   });
 
   it("is one over A2A and AG-UI", async () => {
-    const agent = { agent: "functional" };
+    const agent = { agent: "asking_function" };
     const first = { messageId: crypto.randomUUID(), role: "ROLE_USER", parts: [{ data: {} }] };
     const { task: asked } = await result(caller, "SendMessage", { message: first }, agent);
     expect(asked.status.state).toBe("TASK_STATE_INPUT_REQUIRED");
-    const events = await agui(asked.contextId, {}, "functional", "/connect");
+    const events = await agui(asked.contextId, {}, "asking_function", "/connect");
     expect(events.at(-1)).toMatchObject({ outcome: { type: "interrupt", interrupts: [{ message: "Approve it?" }] } });
     const yes = { message: message1("yes", { taskId: asked.id, contextId: asked.contextId }) };
     const { task: done } = await result(caller, "SendMessage", yes, agent);
@@ -125,18 +125,21 @@ const WAYS: [name: string, respond: (at: Two) => Promise<void>][] = [
   ],
 ];
 
-describe.each(["two", "nested"])("with two interrupts that wait (%s), a plain response runs nothing", (graph) => {
-  it.each(WAYS)("%s", async (_name, respond) => {
-    const { thread } = await ask(caller, graph, GO);
-    const ids = (await listQuestions(caller, thread)).map(({ id }) => id);
-    expect(ids).toHaveLength(2);
-    const said = "Several interrupts wait, and a response is for one. Give each response by the id of its interrupt";
-    await respond({ graph, thread, refused: `${said}: ${ids.join(", ")}.` });
-    expect((await listQuestions(caller, thread)).map(({ id }) => id)).toEqual(ids);
-    const left = { status: "interrupted", values: { messages: [{ content: "go" }] } };
-    expect(await get<Json>(caller, `/threads/${thread}`)).toMatchObject(left);
-  });
-});
+describe.each(["two", "asking_nested"])(
+  "with two interrupts that wait (%s), a plain response runs nothing",
+  (graph) => {
+    it.each(WAYS)("%s", async (_name, respond) => {
+      const { thread } = await ask(caller, graph, GO);
+      const ids = (await listQuestions(caller, thread)).map(({ id }) => id);
+      expect(ids).toHaveLength(2);
+      const said = "Several interrupts wait, and a response is for one. Give each response by the id of its interrupt";
+      await respond({ graph, thread, refused: `${said}: ${ids.join(", ")}.` });
+      expect((await listQuestions(caller, thread)).map(({ id }) => id)).toEqual(ids);
+      const left = { status: "interrupted", values: { messages: [{ content: "go" }] } };
+      expect(await get<Json>(caller, `/threads/${thread}`)).toMatchObject(left);
+    });
+  },
+);
 
 it("over A2A, two interrupts take no text, and the text by their ids", async () => {
   const agent = { agent: "two" };
@@ -172,8 +175,8 @@ it("one response by its id leaves the other interrupt, and then a plain response
 it.each([{}, { resume: null }, { resume: null, update: {}, goto: [] }])(
   "the command %o is none: the graph asks again",
   async (given) => {
-    const { thread, question } = await ask(caller, "functional", {});
-    const { __interrupt__: asked } = await wait(thread, "functional", { command: given });
+    const { thread, question } = await ask(caller, "asking_function", {});
+    const { __interrupt__: asked } = await wait(thread, "asking_function", { command: given });
     expect(asked).toMatchObject([{ value: question.value }]);
     expect(await get<Json>(caller, `/threads/${thread}`)).toMatchObject({ status: "interrupted" });
   },
