@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { maxBytes, METADATA_BYTES } from "../../lib/bytes.ts";
 import { choosing, Flag, many, optional, pagingQuery, unread, unserved, Uuid } from "../../http/shapes.ts";
-import { JsonFilter, JsonMembers, JsonObject } from "../../lib/json.ts";
+import { JsonFilter, JsonMembers } from "../../lib/json.ts";
 import { Time } from "../time.ts";
 
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(500));
