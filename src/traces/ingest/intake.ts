@@ -7,7 +7,7 @@ import { type App, idempotentId } from "../../http/context.ts";
 import { createFeedback } from "../review/feedback/create.ts";
 import { locateRuns, lookupIds } from "../locate.ts";
 import { hashIds } from "../lookup/entries.ts";
-import { traceIndex } from "../lookup/rpc.ts";
+import { type DayIds, traceIndex } from "../lookup/rpc.ts";
 import { DEFAULT_PROJECT, forgetProjects } from "../projects/resolve.ts";
 import { loadMasker } from "../masking/store.ts";
 import { readRunDraft } from "./normalise.ts";
@@ -27,7 +27,7 @@ export interface IngestResponse {
 
 /** The most project-days and projects of one request. A project-day takes an RPC, a project up to three queries to D1. */
 const MAX_DAYS = 1_000;
-/** Waiting patches that one piece of a request stores. The next write of their runs has the others. */
+/** Waiting patches that are read and stored at once. */
 const AWAITED_AT_ONCE = 100;
 const AWAITS = "patch: its run is not known yet. It waits an hour for its post, then it is dropped";
 const FULL = "patch: its run is not known, and too many patches wait for their posts";
@@ -68,10 +68,11 @@ export class Intake {
   /** Stores the gathered operations durably and notes faults. */
   async store(isEnd = false): Promise<void> {
     const stray: string[] = [];
+    const awaited: string[] = [];
     let left = this.gathering.drain(isEnd).flatMap((operation) => draftSafely(operation, this.gathering));
-    for (let look = 1; left.length > 0; look++) {
+    for (let look = 1; left.length > 0 || awaited.length > 0; look++) {
       const { groups, again } = await this.#groupWork(left, look);
-      const awaited = await this.#register(groups);
+      awaited.push(...(await this.#register(groups)).filter((key) => !awaited.includes(key)));
       const gone = await storeGroups(this.env, groups, this.batched);
       // A project that was deleted is read again: a name makes a new one, an id is refused.
       if (gone.length > 0) forgetProjects();
@@ -86,7 +87,7 @@ export class Intake {
       left = [
         ...gone.map((item) => ({ ...item, shard: undefined, draft: { ...item.draft, warnings: [] } })),
         ...again,
-        ...(await readWaiting(this.env, awaited)),
+        ...(await readWaiting(this.env, awaited.splice(0, AWAITED_AT_ONCE))),
       ];
       if (again.length > 0) await awaitStoring(look);
     }
@@ -104,7 +105,7 @@ export class Intake {
       if (placement === "drops") await this.#drop([item]);
       else if (placement === "awaits") {
         if (item.awaited !== undefined) continue;
-        const taken = await awaitPost(this.env, workspaceId, item, look === LOOKS);
+        const taken = await awaitPost(this.env, workspaceId, item, look >= LOOKS);
         if (taken === "known") again.push(item);
         else if (taken === "waits") this.gathering.note(operation.id, AWAITS);
         else this.#refuse(item, FULL);
@@ -137,11 +138,19 @@ export class Intake {
   async #register(groups: Group[]): Promise<string[]> {
     if (groups.length === 0) return [];
     const ids = groups.map(({ work }) => [...new Set(work.flatMap(({ draft }) => lookupIds(draft.write)))]);
-    const days = groups.map(({ day: { projectId, day } }, at) => ({ projectId, day, hashes: hashIds(ids[at] ?? []) }));
+    const begun = new Set(groups.flatMap(({ work }) => work.filter(isRootPost).map(({ operation }) => operation.id)));
+    const days = groups.map(({ day: { projectId, day } }, at): DayIds => {
+      const own = ids[at] ?? [];
+      return {
+        projectId,
+        day,
+        hashes: hashIds(own),
+        begun: [...own.keys()].filter((place) => begun.has(own[place] ?? "")),
+      };
+    });
     const { deleted, awaited } = await traceIndex(this.env, this.principal.workspaceId).register(days);
     const isDeleted = new Set(deleted.flatMap((own, at) => own.flatMap((id) => ids[at]?.[id] ?? [])));
     if (isDeleted.size > 0) {
-      const begun = new Set(groups.flatMap(({ work }) => work.filter(isRootPost).map(({ operation }) => operation.id)));
       const isLate = (item: Work) => {
         const anchors = lookupIds(item.draft.write);
         return anchors.some((id) => isDeleted.has(id)) && !anchors.some((id) => begun.has(id));
@@ -152,7 +161,7 @@ export class Intake {
       }
     }
     const own = new Set(groups.flatMap(({ work }) => work.flatMap(({ awaited: key }) => key ?? [])));
-    return awaited.filter((key) => !own.has(key)).slice(0, AWAITED_AT_ONCE);
+    return awaited.filter((key) => !own.has(key)).toSorted();
   }
 
   /** Stores the remaining operations and the feedback. Returns the answer. */
@@ -170,11 +179,14 @@ export class Intake {
   }
 
   #findGroup(groups: Map<string, Group>, { draft: { project } }: Work, day: Day): Group | string {
-    this.#projects.add(project.id ?? project.name ?? DEFAULT_PROJECT);
-    if (this.#projects.size > MAX_PROJECTS) return `session_name: a request names at most ${MAX_PROJECTS} projects`;
+    const name = project.id ?? project.name ?? DEFAULT_PROJECT;
+    if (this.#projects.size === MAX_PROJECTS && !this.#projects.has(name))
+      return `session_name: a request names at most ${MAX_PROJECTS} projects`;
     const key = `${day.projectId}/${day.day}`;
+    if (this.#days.size === MAX_DAYS && !this.#days.has(key))
+      return `start_time: a request has runs of at most ${MAX_DAYS} projects and days`;
+    this.#projects.add(name);
     this.#days.add(key);
-    if (this.#days.size > MAX_DAYS) return `start_time: a request has runs of at most ${MAX_DAYS} projects and days`;
     const group = groups.get(key) ?? { day, work: [] };
     groups.set(key, group);
     return group;

@@ -2,6 +2,7 @@
 import { openSealedBlobs } from "../../access/encryption/blobs.ts";
 import { CONNECTIONS, inParallel } from "../../lib/parallel.ts";
 import { backOff } from "../../lib/retry.ts";
+import { uuidv7 } from "../../lib/uuid.ts";
 import { lookupIds } from "../locate.ts";
 import { hashIds } from "../lookup/entries.ts";
 import { traceIndex } from "../lookup/rpc.ts";
@@ -18,7 +19,8 @@ export async function awaitPost(
   { operation, draft }: Work,
   isLast: boolean,
 ): Promise<"waits" | "known" | "full"> {
-  const key = `waiting/${workspaceId}/${crypto.randomUUID()}`;
+  // In the order in which they came: a later patch counts over an earlier one.
+  const key = `waiting/${workspaceId}/${uuidv7()}`;
   await openSealedBlobs(env).put(key, new TextEncoder().encode(JSON.stringify(pack(operation))));
   const taken = await traceIndex(env, workspaceId).awaitRun(key, hashIds(lookupIds(draft.write)), isLast);
   if (taken !== "waits") await env.BLOBS.delete(key);

@@ -96,7 +96,12 @@ export class TraceIndex extends DurableObject<Env> implements TraceIndexRpc, Rpc
     await this.begin();
     return this.write(() => {
       const deleted = days.map(({ hashes }) => this.deletedAmong(hashes));
-      for (const { hashes, ...day } of days) this.segments.add(withDay(hashes, this.dayNumber(day)));
+      for (const [at, { hashes, begun, ...day }] of days.entries()) {
+        // What is late is dropped by the caller. An id that had a day here would no longer be late.
+        const late = new Set(deleted[at]?.filter((place) => !begun.includes(place)));
+        const kept = late.size === 0 ? hashes : hashes.filter((_, place) => !late.has(place));
+        this.segments.add(withDay(kept, this.dayNumber(day)));
+      }
       return { deleted, awaited: this.awaitedBy(days) };
     });
   }

@@ -12,6 +12,8 @@ export interface ProjectDay {
 /** The ids of the runs, traces and parents that a project's day is about to hold, as `hashIds` gives them. */
 export interface DayIds extends ProjectDay {
   hashes: Entries;
+  /** The positions of ids whose root's post is among what is stored: they may begin again after their project was deleted. */
+  begun: number[];
 }
 
 export interface RegisterAnswer {

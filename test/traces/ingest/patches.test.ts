@@ -149,9 +149,45 @@ it("a patch waits also while its post is registered and not stored yet", async (
   const run = sentRun(NOON);
   await ask(caller, "/sessions", { body: { name: "tests" } });
   const day = { projectId: await projectId(caller), day: DAY };
-  await traceIndex(env, caller.workspaceId).register([{ ...day, hashes: hashIds([run.id]) }]);
+  await traceIndex(env, caller.workspaceId).register([{ ...day, hashes: hashIds([run.id]), begun: [] }]);
   expect(await send(patchOf(run, { outputs: { a: 1 } }))).toMatchObject({ errors: [{ id: run.id }] });
   await send(runParts("post", run));
   expect(await ask(caller, `/runs/${run.id}`)).toMatchObject({ status: "success", outputs: { a: 1 } });
   expect(await waitingKeys()).toEqual([]);
+});
+
+it("all patches that wait for the posts of one request are stored with it", async () => {
+  const runs = Array.from({ length: 150 }, (_, i) => sentRun(NOON + i * 1000, { session_name: "mine" }));
+  await send(runs.flatMap((run) => patchOf(run)));
+  expect(await waitingKeys()).toHaveLength(150);
+  await send(runs.flatMap((run) => runParts("post", run)));
+  expect(await waitingKeys()).toEqual([]);
+});
+
+it("of two patches that wait, the later one counts", async () => {
+  const runs = Array.from({ length: 10 }, (_, i) => sentRun(NOON + i * 1000, { session_name: "mine" }));
+  for (const n of [1, 2]) await send(runs.flatMap((run) => patchOf(run, { outputs: { n } })));
+  await send(runs.flatMap((run) => runParts("post", run)));
+  const read = await Promise.all(runs.map(async ({ id }) => ask<{ outputs: { n: number } }>(caller, `/runs/${id}`)));
+  expect(read.map(({ outputs }) => outputs.n)).toEqual(runs.map(() => 2));
+});
+
+it("what is late of a deleted project is dropped each time", async () => {
+  const root = sentRun(NOON);
+  const child = sentRun(NOON + 1000, {}, root);
+  await send([root, child].flatMap((run) => runParts("post", run)));
+  await ask(caller, `/sessions/${await projectId(caller)}`, { method: "DELETE" });
+  const late = sentRun(NOON + 3000, { session_name: "again" }, root);
+  for (const parts of [runParts("post", late), runParts("post", late), patchOf(child, { session_name: "again" })])
+    expect(await send(parts)).toMatchObject({ errors: [{ message: "its project was deleted; it was dropped" }] });
+  expect([await statusOf(late), await statusOf(child)]).toEqual([404, 404]);
+});
+
+it("past the 100 projects of a request, runs of the first 100 are still taken", async () => {
+  const runs = Array.from({ length: 101 }, (_, i) => sentRun(NOON + i * 1000, { session_name: `p${i}` }));
+  const more = Array.from({ length: 5 }, (_, i) => sentRun(NOON + 200_000 + i * 1000, { session_name: "p0" }));
+  expect(await send([...runs, ...more].flatMap((run) => runParts("post", run)))).toMatchObject({
+    taken: 105,
+    rejected: 1,
+  });
 });
