@@ -15,9 +15,10 @@ import { fingerprintId, REPEAT_MS } from "./insert.ts";
 
 /** Deletes the run's row. Called inside a transaction, before which the thread's row is written or after which it is. */
 export function forgetRun({ tables }: ThreadContext, { id, request }: RunRecord): void {
-  tables.deleteRun(id);
   // Keys, firings of crons and answers of webhooks derive an id for a day at most.
-  tables.tombstones.add(id, request.chosen_id ? null : Date.now() + KEPT_MS);
+  const until = request.chosen_id ? null : Date.now() + KEPT_MS;
+  for (const one of [id, ...tables.runs.joinsOf(id)]) tables.tombstones.add(one, until);
+  tables.deleteRun(id);
   const { fingerprint } = request;
   if (fingerprint !== undefined) tables.tombstones.add(fingerprintId(fingerprint), Date.now() + REPEAT_MS);
 }

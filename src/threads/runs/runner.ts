@@ -231,7 +231,10 @@ export class Runner {
     const record = this.context.record as ThreadRecord;
     const { attempt, first_seq = 1 } = waiting.outcome;
     const prior = attempt > 0 ? readPriorAttempt(tables, first_seq, waiting.id) : undefined;
-    if (prior && attemptsSpent(this.context.env, waiting.outcome, prior)) return this.#giveUp(waiting, prior);
+    // A run that was stopped executes nothing more, so it ends as it was stopped.
+    const { stopped } = waiting.outcome;
+    if (prior && !stopped && attemptsSpent(this.context.env, waiting.outcome, prior))
+      return this.#giveUp(waiting, prior);
     const run = eventLog.commit(() => {
       const begun = this.#begin(waiting, record, prior);
       eventLog.due(() => {

@@ -37,6 +37,13 @@ export class RunStore {
     return join && find(join.joined);
   }
 
+  /** The ids of the requests that have joined the run. */
+  joinsOf(runId: string): string[] {
+    return this.sql
+      .all<{ run_id: string }>("SELECT run_id FROM joins WHERE joined = ?", runId)
+      .map((row) => row.run_id);
+  }
+
   /** A request with the id `runId` has joined the run. */
   join(runId: string, joined: string): void {
     this.sql.insert("joins", { run_id: runId, joined }, "replace");

@@ -306,3 +306,22 @@ it("a message whose earlier states are gone cannot be answered again: the run sa
   await client.ask([user("u2", "two")]);
   expect((await client.texts()).slice(-1)).toEqual(["Read: one, two"]);
 });
+
+it.each(["rollback", "deletion"])("a request that joined a run does not run again after its %s", async (end) => {
+  const client = await Client.open("gated");
+  client.close("look");
+  const first = client.post([user("u1", "one")], { runId: "first" });
+  await client.reach("look");
+  const joined = await client.post([user("u1", "one")], { runId: "joined" });
+  const [run] = await client.runs();
+  const runId = run?.run_id as string;
+  if (end === "rollback") await client.cancel(runId, "rollback");
+  else await client.caller.fetch(`/threads/${client.threadId}/runs/${runId}`, { method: "DELETE" });
+  client.release("look");
+  await Promise.all([(await first).text(), joined.text()]);
+  for (const id of ["first", "joined"]) {
+    const again = await client.post([user("u1", "one")], { runId: id });
+    expect([again.status, (await again.json<Json>()).code]).toEqual([409, "run_deleted"]);
+  }
+  expect(await client.runs()).toEqual([]);
+});
