@@ -40,7 +40,8 @@ export class WorkBudget {
 
   /** Between two items: lets other requests of the isolate go on after much work. */
   async pause(): Promise<void> {
-    if (this.#sincePause > STEPS_BEFORE_PAUSE) await new Promise((resolve) => setTimeout(resolve));
+    if (this.#sincePause <= STEPS_BEFORE_PAUSE) return;
+    await new Promise((resolve) => setTimeout(resolve));
     this.#sincePause = 0;
   }
 
