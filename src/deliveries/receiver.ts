@@ -20,7 +20,7 @@ export interface ReceiverSecrets {
   isLost?: boolean;
 }
 
-/** What the owner of receivers is told whose secrets are lost. */
+/** The error of receivers whose secrets are lost. */
 export const LOST_SECRETS =
   "The headers and keys of the receivers cannot be read: the key that encrypted them no longer exists. Give them again.";
 

@@ -24,12 +24,12 @@ export const webhookSecrets = sqliteTable(
   ],
 );
 
-/** What became of a receiver of an event. */
+/** The state of a receiver of an event. */
 export interface ReceiverState {
   id: string;
   /** `pending`: it is to be told. `cancelled`: its owner tells it no more. */
   state: "pending" | "delivered" | "failed" | "cancelled";
-  /** Of the last attempt. */
+  /** That of the last attempt. */
   error: string | null;
   /** When the last attempt was made, milliseconds. */
   at: number | null;
@@ -43,7 +43,7 @@ export const deliveryEvents = sqliteTable(
     workspaceId: text("workspace_id").notNull(),
     /** Whose event it is: the id of an alert. */
     owner: text("owner").notNull(),
-    /** What is told of it, as it was then. */
+    /** The content of the event, as it was then. */
     event: text("event", { mode: "json" }).$type<Json>().notNull(),
     at: integer("at").notNull(),
     receivers: text("receivers", { mode: "json" }).$type<ReceiverState[]>().notNull(),

@@ -69,7 +69,7 @@ export const bulkExports = sqliteTable(
     createdAt: integer("created_at").notNull(),
     updatedAt: integer("updated_at").notNull(),
     finishedAt: integer("finished_at"),
-    /** Of a window whose export has not completed: the later export of its schedule whose manifest names what was deleted in it. */
+    /** For a window whose export has not completed: the later export of its schedule whose manifest names what was deleted in it. */
     deletionsBy: text("deletions_by"),
   },
   (table) => [

@@ -79,7 +79,7 @@ export interface AlertEvaluation {
   at: number;
 }
 
-/** What the channels of an alert are told of a change. */
+/** The notice that the channels of an alert get of a change. */
 export const toNotice = (
   { name, projectId, filter, condition }: AlertRow,
   change: Pick<AlertNotice, "from" | "to" | "value" | "at">,

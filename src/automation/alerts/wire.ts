@@ -60,11 +60,11 @@ export const AlertChange = v.pipe(
     from: State,
     to: State,
     value: v.nullable(v.number()),
-    /** What became of the channel for which it is worst. */
+    /** The worst outcome among the channels. */
     delivery: Delivered,
     attempts: Count,
     error: text,
-    /** What became of each. `type`: null when the alert no longer has the channel. `time`: of the last attempt. */
+    /** The outcome of each. `type`: null when the alert no longer has the channel. `time`: of the last attempt. */
     channels: v.array(v.object({ type: text, delivery: Delivered, error: text, time: v.nullable(Time) })),
   }),
   v.title("AlertChange"),

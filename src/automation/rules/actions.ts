@@ -27,7 +27,7 @@ import type { RuleRow } from "./store.ts";
 
 /** An action. Gives what it cost, US dollars. */
 export interface RuleAction {
-  /** What a run notes when the action is done. It stays when the rule changes, as long as the action is the same. */
+  /** The id that a run notes when the action is done. It stays when the rule changes, as long as the action is the same. */
   id: string;
   /** What failures call it. */
   name: string;

@@ -21,18 +21,18 @@ export interface SlotNeed {
   limits?: FlowLimits;
 }
 
-/** What rules decide of a run. */
+/** The decisions of rules on a run. */
 export interface RunFlow {
-  /** Of several rules with one, the first decides. */
+  /** The first rule that has one decides. */
   priority?: number;
   needs: SlotNeed[];
   /** Runs of the same turn follow each other; turns share what they compete for. */
   turn?: string;
 }
 
-/** What a run brings to its claim. The rules of the workspace are read by the limiter, as they are. */
+/** The part of a claim that comes from its run. The rules of the workspace are read by the limiter, as they are. */
 export interface FlowClaim {
-  /** What the rules of langgraph.json decide, with their limits. */
+  /** The decisions of the rules of langgraph.json, with their limits. */
   flow: RunFlow;
   facts: FlowRunFacts;
 }
@@ -57,7 +57,7 @@ const MAX_KEY_LENGTH = 200;
 export const isLimited = (deployed: FlowRule[], own: FlowRule[], facts: FlowRunFacts): boolean =>
   flowBy(mergeRules(deployed, own), facts).needs.length > 0;
 
-/** What these rules decide of a run. Each slot has the limits of its rule. */
+/** The decisions of these rules on a run. Each slot has the limits of its rule. */
 export function flowBy(rules: FlowRule[], facts: FlowRunFacts): RunFlow {
   const applying = rules.flatMap((rule) => {
     const key = applies(rule, facts) ? keyIn(rule.key, facts) : undefined;
@@ -72,7 +72,7 @@ export function flowBy(rules: FlowRule[], facts: FlowRunFacts): RunFlow {
   return { priority, needs, ...(turns.length > 0 && { turn: turns.join("\n") }) };
 }
 
-/** What a claim needs: what the rules of langgraph.json decided when it was made, and what the workspace's rules decide. */
+/** The needs of a claim: by the rules of langgraph.json when it was made, and by the workspace's rules as they are. */
 export function readClaim(
   { flow: { priority, needs, turn }, facts }: FlowClaim,
   own: FlowRule[],

@@ -19,7 +19,7 @@ export type AguiBody = Pick<RunAgentInput, "messages" | "state" | "tools" | "con
 /** Keys of which the request's tools become a part. */
 const isMerged = (name: string) => name === "tools" || name === "copilotkit";
 
-/** What a run's request carries of it. */
+/** The part of it that a run's request carries. */
 export const sentBody = ({ messages, state, tools, context }: RunAgentInput): Json => ({
   messages,
   state: isObject(state) ? state : {},

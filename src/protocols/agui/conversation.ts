@@ -39,7 +39,7 @@ export class Conversation {
     return this.#known.has(id) || (role === "tool" && this.#results.has(toolCallId));
   }
 
-  /** What the client itself says: messages of the person, and results of tools that the thread does not have. */
+  /** The client's own part: messages of the person, and results of tools that the thread does not have. */
   get asked(): AguiMessage[] {
     return this.#added().filter((one) => one.role === "user" || (one.role === "tool" && !this.has(one)));
   }

@@ -61,7 +61,7 @@ interface AguiResponse extends Pick<RunCreate, "input" | "command"> {
   isNext?: true;
 }
 
-/** What the request answers. One that answers nothing has an input, which is made when its run begins. */
+/** The response in a request. One without a response has an input, which is made when its run begins. */
 export function readResponse(input: RunAgentInput): AguiResponse {
   const { resume } = input;
   const legacy = readForwarded(input).command;

@@ -59,7 +59,7 @@ function openingFilter(filter: StreamFilter, opening: Opening | undefined): (eve
   return (event) => isInOpening(opening, event) || isNamed?.(event.ns) === true;
 }
 
-/** What to read of the log. The state of an opening comes in front of the end of a run. */
+/** The query of the log. The state of an opening comes in front of the end of a run. */
 function openingQuery(filter: StreamFilter, opening: Opening): { after: number; methods: EventMethod[] } {
   const methods = selectMethods(filter.channels);
   return {

@@ -32,7 +32,7 @@ export const pathsFrom = (roots: readonly string[]) =>
 export const extractBudget = (): WorkBudget =>
   new WorkBudget("What the paths lead to", "Extract fewer or longer paths.");
 
-/** What each path leads to, by its name; null where it leads to nothing. @throws Problem 422 past the budget of the request */
+/** The value at each path, by its name; null where there is none. @throws Problem 422 past the budget of the request */
 export function extractPaths(from: Json, paths: Record<string, string>, budget: WorkBudget): Json {
   return Object.fromEntries(
     Object.entries(paths).map(([name, path]) => {

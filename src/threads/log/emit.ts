@@ -33,7 +33,7 @@ export interface PriorAttempt {
   inFlight: string[];
   /** The root state after its last step. */
   values?: ValueRefs;
-  /** What tasks of the root graph have asked, by task. */
+  /** The interrupts of tasks of the root graph, by task. */
   interrupts: Interrupts;
 }
 

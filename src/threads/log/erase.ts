@@ -22,7 +22,7 @@ const STAYING: EventMethod[] = ["lifecycle", "metadata", "input.answered"];
 export const staysAfterDeletion = ({ method, ns }: Pick<EventText, "method" | "ns">): boolean =>
   ns.length === 0 && STAYING.includes(method);
 
-/** What stays of its data: an error has words of the run. */
+/** The part of its data that stays: an error has words of the run. */
 export function withoutError(data: Json | null): Json | null {
   const { error: _error, ...rest } = data ?? {};
   return rest;

@@ -32,7 +32,7 @@ import { knownRules } from "../../limits/flow/rpc.ts";
  */
 export const REPEAT_MS = 10_000;
 
-/** What the tombstone of a command's run is found by. */
+/** The id of the tombstone of a command's run. */
 export const fingerprintId = (fingerprint: string): string => `command ${fingerprint}`;
 
 /**
